@@ -1,6 +1,5 @@
 import { requireSameOrigin } from '../access/cross-origin'
 import { RequestAuthentication } from '../access/request-authentication'
-import type { DbSession } from '../connection/db-session'
 import { ApiError, notConnected } from '../errors'
 import { respondToBatch, runBatch } from '../pipeline/batch'
 import { admitBatch, type RequestedOperation } from '../pipeline/batch-admission'
@@ -19,9 +18,9 @@ import { splitTarget } from './request-target'
 import type { Routers } from './routers'
 
 /** Runs several writes in one transaction (specification: Batches). */
-export function batchPage(session: DbSession, { base, batch }: MountSettings, routers: Routers): PageHandler {
+export function batchPage({ base, batch }: MountSettings, routers: Routers): PageHandler {
   return async (request) => {
-    const { service, context } = request
+    const { session, service, context } = request
     if (service === undefined) throw notConnected()
     const { headers } = context
     requireSameOrigin(headers, context.host, service.allowedOrigins)
@@ -29,7 +28,7 @@ export function batchPage(session: DbSession, { base, batch }: MountSettings, ro
     const parsed = await parseBatch(payload, service.limits, batch, reservesParsed(request, payload))
     // Its operations take some milliseconds until the transaction begins. Other requests run between those of two batches.
     await nextPoll()
-    const mount = { session, base, request, routers }
+    const mount = { base, request, routers }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
     const operations = await admitBatch(service, authentication, requested)

@@ -3,7 +3,6 @@ import type { DataSource } from 'typeorm'
 import { RequestAuthentication } from '../access/request-authentication'
 import { identifyReader, requirePrincipal } from '../access/require-principal'
 import type { Principal, Rule } from '../access/rule'
-import type { DbSession } from '../connection/db-session'
 import { notConnected } from '../errors'
 import { type DescribedResource, describedResource } from '../openapi/described-resource'
 import { type ApiInfo, renderOpenApi } from '../openapi/document'
@@ -18,14 +17,10 @@ import { tagOf } from './asset'
 import type { PageHandler, PageRequest } from './page'
 import type { Routers } from './routers'
 
-/** Access to the OpenAPI document and the explorer of a mount. */
-export interface ReaderAccess {
-  readonly rule: Rule
-  readonly session: DbSession
-}
-
 /** Options of the OpenAPI document of a mount. */
-export interface DescriptionOptions extends ReaderAccess {
+export interface DescriptionOptions {
+  /** Access rule of the document. */
+  readonly rule: Rule
   readonly info: ApiInfo
   /** Maximum number of operations in a batch; 0 if there are no batches. */
   readonly batch: number
@@ -51,11 +46,11 @@ interface Document {
 const maxBytes = 32 * 1024 * 1024
 
 /** Serves the OpenAPI document of a mount to clients that the rule permits. */
-export function openApiPage({ info, batch, routers, ...access }: DescriptionOptions): PageHandler {
+export function openApiPage({ rule, info, batch, routers }: DescriptionOptions): PageHandler {
   // The service is a new one after each initialization of the data source.
   const caches = new WeakMap<Service, DocumentCache>()
   return async (request) => {
-    const { service, principal } = await requirePageReader(access, request)
+    const { service, principal } = await requirePageReader(rule, request)
     const profile = service.profiles.profileOf(principal)
     const resources = resourcesFor(principal, profile, service).map((resource) => ({
       ...resource,
@@ -66,7 +61,7 @@ export function openApiPage({ info, batch, routers, ...access }: DescriptionOpti
     const key = `${profile.key} ${routers.count} ${resources.map(({ writes }) => [...writes].join(',')).join(';')}`
     const documents = caches.get(service) ?? new DocumentCache()
     caches.set(service, documents)
-    const build = () => buildDocument(resources, service, access.session.dataSource, { info, batch })
+    const build = () => buildDocument(resources, service, request.session.dataSource, { info, batch })
     return respondDocument(request, await documents.get(key, build))
   }
 }
@@ -126,10 +121,7 @@ interface Reader {
  * Checks the access rule of the pages that show the names of resources and fields.
  * @throws {ApiError} `unauthorized`, `unavailable`
  */
-export async function requirePageReader(
-  { rule, session }: ReaderAccess,
-  { service, context }: PageRequest,
-): Promise<Reader> {
+export async function requirePageReader(rule: Rule, { session, service, context }: PageRequest): Promise<Reader> {
   if (service === undefined) throw notConnected()
   const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
   const permitted = await requirePrincipal({ rule }, authentication, service.forbidden)

@@ -1,7 +1,8 @@
+import type { Rule } from '../access/rule'
 import { viewsOf } from '../pipeline/service'
 import { jsonResponse, withCaching } from '../response/http-response'
 import { assetPage, htmlPage } from './asset'
-import { type ReaderAccess, requirePageReader } from './description'
+import { requirePageReader } from './description'
 import type { PageHandler, Pages } from './page'
 
 /** Files of the explorer, the page to view and change records. */
@@ -35,9 +36,9 @@ const explorer = htmlPage(
  * Serves the root path of a mount: the explorer to browsers, the list of resources to other clients.
  * @param hasExplorer whether there is an explorer; without it, all clients receive the list
  */
-export function rootPage(access: ReaderAccess, hasExplorer: boolean): PageHandler {
+export function rootPage(rule: Rule, hasExplorer: boolean): PageHandler {
   const list: PageHandler = async (request) => {
-    const { service } = await requirePageReader(access, request)
+    const { service } = await requirePageReader(rule, request)
     const { root } = request
     const resources = viewsOf(service).map(({ name, description }) => ({
       name,

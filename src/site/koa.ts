@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa'
-import type { DbSession } from '../connection/db-session'
+import { type DbSession, openSession } from '../connection/db-session'
 import { ApiError, notConnected } from '../errors'
 import type { ResourceRequest, ServedResource, Service } from '../pipeline/service'
 import type { Payload } from '../request/body'
@@ -162,12 +162,13 @@ function customResponder(site: Site, context: Context, custom: CustomPath, query
  * @param path relative to the mount, without a trailing slash: `/health`; empty for the mount itself
  */
 function pageResponder(site: Site, context: Context, path: string): FoundResponder {
-  const { base, session, pages, challenges } = site
+  const { base, pages, challenges } = site
   const service = site.service()
   const page = pageOf(pages, context, path)
   if (page === undefined) return path === '' || service !== undefined ? 'none' : 'not-connected'
   return (responseMemory) => {
-    const request = { context, service, root: `${mountPoint(context)}${base}`, responseMemory }
+    const session = openSession(site.session, { address: context.ip })
+    const request = { context, session, service, root: `${mountPoint(context)}${base}`, responseMemory }
     return respondPage(page, request, { context, session, resource: path.slice(1), challenges })
   }
 }

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Context } from 'koa'
-import type { DbSession } from '../connection/db-session'
 import type { ResourceRequest, ServedResource } from '../pipeline/service'
 import { matchOf } from './custom-action'
 import type { PageRequest } from './page'
@@ -10,7 +9,6 @@ import type { Routers } from './routers'
 
 /** Properties that all operations of one HTTP request share. */
 export interface OperationMount {
-  readonly session: DbSession
   /** Path of the mount, without the prefix of `koa-mount` or Express. */
   readonly base: string
   readonly request: PageRequest
@@ -43,11 +41,11 @@ export function isReplaced(
 
 /** Converts an operation into a request on a resource, with the credentials of the HTTP request. */
 export function operationRequest(
-  { session, base, request }: OperationMount,
+  { base, request }: OperationMount,
   { fullView, storeOf }: ServedResource,
   { method, target, segment, headers, body }: Operation,
 ): ResourceRequest {
-  const { root, context, responseMemory } = request
+  const { session, root, context, responseMemory } = request
   return {
     resource: fullView,
     storeOf,

@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import type { DbSession } from '../connection/db-session'
 import type { Service } from '../pipeline/service'
 import type { ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
@@ -6,6 +7,7 @@ import type { HttpResponse } from '../response/http-response'
 /** Request for a page: a path of the mount that does not belong to a resource. */
 export interface PageRequest {
   readonly context: Context
+  readonly session: DbSession
   /** Undefined while the data source is not initialized. */
   readonly service: Service | undefined
   /** Path of the mount as the client sees it, including a prefix of `koa-mount` or Express: `/api`. */

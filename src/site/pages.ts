@@ -13,31 +13,33 @@ import { passwordPage } from './password'
 import type { Routers } from './routers'
 import { sessionPage } from './session'
 
-/** Builds the pages that the options enable. No resource can have the name `-`. */
+/**
+ * Builds the pages that the options enable. No resource can have the name `-`.
+ * @param session session outside of requests, for the health check
+ */
 export function buildPages(settings: MountSettings, session: DbSession, routers: Routers): PagesByMethod {
   const { health, passwordChange, batch, mcp } = settings
-  const agents = mcp ? mcpPages(settings, session, routers) : undefined
+  const agents = mcp ? mcpPages(settings, routers) : undefined
   return {
     GET: new Map([
-      ['/-/session', sessionPage(session)],
+      ['/-/session', sessionPage],
       ...(health ? [['/health', healthPage(session)] as const] : []),
-      ...documentPages(settings, session, routers),
+      ...documentPages(settings, routers),
       ...(agents?.GET ?? []),
     ]),
     POST: new Map([
-      ...(passwordChange ? [['/-/password', passwordPage(session)] as const] : []),
-      ...(batch > 0 ? [['/-/batch', batchPage(session, settings, routers)] as const] : []),
+      ...(passwordChange ? [['/-/password', passwordPage] as const] : []),
+      ...(batch > 0 ? [['/-/batch', batchPage(settings, routers)] as const] : []),
       ...(agents?.POST ?? []),
     ]),
     DELETE: agents?.DELETE ?? new Map(),
   }
 }
 
-function documentPages({ openapi, explorer, info, batch }: MountSettings, session: DbSession, routers: Routers): Pages {
+function documentPages({ openapi, explorer, info, batch }: MountSettings, routers: Routers): Pages {
   const pages = new Map<string, PageHandler>()
   if (openapi === false) return pages
-  const access = { rule: openapi, session }
-  pages.set('/openapi.json', openApiPage({ ...access, info, batch, routers })).set('', rootPage(access, explorer))
+  pages.set('/openapi.json', openApiPage({ rule: openapi, info, batch, routers })).set('', rootPage(openapi, explorer))
   return explorer ? new Map([...pages, ...docsPages(), ...explorerPages()]) : pages
 }
 

@@ -19,27 +19,25 @@ import { loginRule } from './session'
  * Changes the password of the user who sends the request. The checks run in the same order as for a resource: access rule,
  * origin, kind of credentials, body, values.
  */
-export function passwordPage(session: DbSession): PageHandler {
-  return async (request) => {
-    const { service, context } = request
-    if (service?.passwordChange === undefined) throw notConnected()
-    const { passwords, passwordChange, settingsFor } = service
-    const check = (): ReturnType<typeof requireAccount> => requireAccount(service, session, context)
-    const renewed = renewAccess(await check(), check)
-    const body = await readPageBody(request, service)
-    const { principal, account } = await renewed()
-    const { oldPassword, newPassword } = await parseChange(body, passwordChange, account)
-    const username = String(account.username)
-    if (!(await passwords.matches({ username, password: oldPassword }, String(account.password), context.ip))) {
-      throw refused('old', 'is not the current password')
-    }
-    const hash = await passwords.hash(newPassword, partiesOf(context.ip, `id ${account.id}`))
-    const writeSession = withPrincipal(session, principal, settingsFor?.(principal))
-    if (!(await passwordChange.write(writeSession, account, hash))) {
-      throw new ApiError('conflict', 'the password has been changed at the same time')
-    }
-    return withCaching(emptyResponse(), false)
+export const passwordPage: PageHandler = async (request) => {
+  const { session, service, context } = request
+  if (service?.passwordChange === undefined) throw notConnected()
+  const { passwords, passwordChange, settingsFor } = service
+  const check = (): ReturnType<typeof requireAccount> => requireAccount(service, session, context)
+  const renewed = renewAccess(await check(), check)
+  const body = await readPageBody(request, service)
+  const { principal, account } = await renewed()
+  const { oldPassword, newPassword } = await parseChange(body, passwordChange, account)
+  const username = String(account.username)
+  if (!(await passwords.matches({ username, password: oldPassword }, String(account.password), context.ip))) {
+    throw refused('old', 'is not the current password')
   }
+  const hash = await passwords.hash(newPassword, partiesOf(context.ip, `id ${account.id}`))
+  const writeSession = withPrincipal(session, principal, settingsFor?.(principal))
+  if (!(await passwordChange.write(writeSession, account, hash))) {
+    throw new ApiError('conflict', 'the password has been changed at the same time')
+  }
+  return withCaching(emptyResponse(), false)
 }
 
 /**

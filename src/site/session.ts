@@ -1,5 +1,4 @@
 import { adminRule, type Rule, userRule } from '../access/rule'
-import type { DbSession } from '../connection/db-session'
 import { type Service, viewsOf } from '../pipeline/service'
 import { jsonResponse, withCaching } from '../response/http-response'
 import { requirePageReader } from './description'
@@ -9,14 +8,12 @@ import type { PageHandler } from './page'
  * Serves the id of the logged-in user and whether they are an administrator, for every authenticator of the mount. Clients
  * check credentials with it, and the explorer finds out which records the user may change.
  */
-export function sessionPage(session: DbSession): PageHandler {
-  return async (request) => {
-    const { service } = request
-    const rule = service === undefined ? userRule() : loginRule(service)
-    const { principal } = await requirePageReader({ rule, session }, request)
-    const { id, admin = false } = principal
-    return withCaching(jsonResponse(200, JSON.stringify({ id, admin })), false)
-  }
+export const sessionPage: PageHandler = async (request) => {
+  const { service } = request
+  const rule = service === undefined ? userRule() : loginRule(service)
+  const { principal } = await requirePageReader(rule, request)
+  const { id, admin = false } = principal
+  return withCaching(jsonResponse(200, JSON.stringify({ id, admin })), false)
 }
 
 /**

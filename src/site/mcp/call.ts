@@ -58,11 +58,11 @@ function withDefaultLimit({ arguments: known }: Tool, call: ToolArguments, { ser
   return 'limit' in known ? { limit: Math.min(defaultLimit, service.limits.page.max), ...call } : call
 }
 
-function describeFor({ service, session }: AgentRequest, call: ToolArguments, usable: Usable): ToolResult {
+function describeFor({ service, request }: AgentRequest, call: ToolArguments, usable: Usable): ToolResult {
   if (call.resource === undefined) return { text: JSON.stringify(describeAll(usable)) }
   const resource = usable.resources.get(call.resource)
   if (resource === undefined) return unknownResource(call, usable)
-  return { text: descriptionOf(resource, usable, service, session.dataSource) }
+  return { text: descriptionOf(resource, usable, service, request.session.dataSource) }
 }
 
 function unknownResource({ resource }: ToolArguments, { resources }: Usable): ToolResult {
@@ -86,10 +86,11 @@ async function send(
   }
   // Only reads are cancelled when the client disconnects; a write is completed.
   const client = method === 'GET' ? agent.request.context.res : undefined
-  const session = tracedSession(agent.session, name, { address: agent.request.context.ip, client })
+  const { address } = agent.request.session
+  const session = tracedSession(agent.request.session, name, { address, client })
   const target = query === '' ? path : `${path}?${query}`
   const operation = { method, target, segment, headers, body: call.values }
-  const request = operationRequest({ ...agent, session }, served, operation)
+  const request = operationRequest({ ...agent, request: { ...agent.request, session } }, served, operation)
   const start = performance.now()
   const publishStatus = (status: number): void => {
     if (session.trace !== undefined) publishRequest(request, session.trace, status, performance.now() - start)

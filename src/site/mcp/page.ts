@@ -1,6 +1,5 @@
 import { requireSameOrigin } from '../../access/cross-origin'
 import { RequestAuthentication } from '../../access/request-authentication'
-import type { DbSession } from '../../connection/db-session'
 import { ApiError, methodNotAllowed, notConnected } from '../../errors'
 import { type Body, membersOf } from '../../request/body'
 import { requireFewValues } from '../../request/body-values'
@@ -20,13 +19,9 @@ const instructions =
   'Records of an application. Call "describe" first: it shows the resources, and the id of the user as whom all tools act. A refused call says what is allowed.'
 
 /** The pages of the Model Context Protocol, by method (specification: Agents). */
-export function mcpPages(
-  settings: MountSettings,
-  session: DbSession,
-  routers: Routers,
-): Record<'GET' | 'POST' | 'DELETE', Pages> {
+export function mcpPages(settings: MountSettings, routers: Routers): Record<'GET' | 'POST' | 'DELETE', Pages> {
   const noStream = new Map([[path, refuseMethod]])
-  return { GET: noStream, POST: new Map([[path, mcpPage(settings, session, routers)]]), DELETE: noStream }
+  return { GET: noStream, POST: new Map([[path, mcpPage(settings, routers)]]), DELETE: noStream }
 }
 
 /** There are no sessions, so that clients can neither open a stream of messages (GET) nor end a session (DELETE). */
@@ -38,16 +33,16 @@ const refuseMethod: PageHandler = async ({ context }) => {
  * Responds to one message of a client of the Model Context Protocol. There is no state between requests, so that any process
  * of a site can handle each of them.
  */
-function mcpPage({ base, authenticators, info }: MountSettings, session: DbSession, routers: Routers): PageHandler {
+function mcpPage({ base, authenticators, info }: MountSettings, routers: Routers): PageHandler {
   const sdk = loadMcpSdk()
   const challenges = authenticators.map(({ challenge }) => challenge)
   const identity = { name: info.title ?? 'REST service', version: info.version ?? '1.0.0' }
   return async (request) => {
-    const { service, context } = request
+    const { session, service, context } = request
     if (service === undefined) throw notConnected()
     requireSameOrigin(context.headers, context.host, service.allowedOrigins)
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)
-    const agent: AgentRequest = { service, session, base, request, routers, authentication, challenges }
+    const agent: AgentRequest = { service, base, request, routers, authentication, challenges }
     const message = await receiveMessage(agent)
     if (message === undefined) return parseErrorResponse
     return respondToMessage(sdk, identity, agent, message)
