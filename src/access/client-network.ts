@@ -16,8 +16,15 @@ export function networkOf(address: string): string {
   return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')
 }
 
-/** Text that identifies a client: the user, or the network of a client that is anonymous or not yet known. */
-export function clientName(principal: Principal | undefined, address: string): string {
+/** The client of a request. */
+export interface Client {
+  /** Undefined before the access rule has returned it. */
+  readonly principal: Principal | undefined
+  readonly address: string
+}
+
+/** Text that identifies a client, for limits: the user, or the network of a client that is anonymous or not yet known. */
+export function clientName({ principal, address }: Client): string {
   const id = principal?.id ?? null
   return id === null ? `address ${networkOf(address)}` : `user ${id}`
 }

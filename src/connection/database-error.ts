@@ -3,7 +3,7 @@ import type { DriverError, TransientError } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure, isReleasedRunnerError } from '../dialect/typeorm-error'
 import { isSqliteLockError } from '../sqlite-lock/lock'
-import { ConnectionError } from './connection-queue'
+import { ConnectionError } from './client-turns'
 
 /** Error of a failed statement. Unlike TypeORM's `QueryFailedError` it does not contain the values of the statement. */
 export class DatabaseError extends Error {

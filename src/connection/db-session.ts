@@ -7,6 +7,7 @@ import { dialectOf } from '../dialect/dialect-of'
 import { maxTimerMs } from '../timers'
 import { type ChangeEvent, type ChangeObserver, noObserver } from './change-events'
 import { ConnectionQueue } from './connection-queue'
+import { maxConnectionsOfClient, poolSizeOf, replicaPoolSizeOf } from './pool-size'
 import type { StatementCache } from './statement-cache'
 
 /** Settings that all sessions of a mount share. */
@@ -28,7 +29,7 @@ export interface DbSession extends Required<SessionSettings> {
   readonly runner: QueryRunner | undefined
   /** Whether statements may run on a replica, which may lack the latest writes. */
   readonly replica: boolean
-  /** Network address of the client of a request on a resource; empty for pages, such as batches, and outside of requests. */
+  /** Network address of the client of a request; empty outside of requests. */
   readonly address: string
   /** Client of a read, which is cancelled when it disconnects; undefined for work that is completed in any case. */
   readonly client: WaitingClient | undefined
@@ -109,13 +110,15 @@ export type DbTransaction = DbSession & { readonly runner: QueryRunner }
 export async function withQueryRunner<T>(session: DbSession, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
   if (session.runner !== undefined) return work(session.runner)
   // If all requests share one connection, they wait for its lock, and need no queue.
-  const runner = dialectOf(session.dataSource).sharesConnection
-    ? newRunner(session)
-    : await acquire(connectionQueueOf(session), session)
+  if (dialectOf(session.dataSource).sharesConnection) {
+    const runner = newRunner(session)
+    return work(runner).finally(() => runner.release())
+  }
+  const { queue, client, runner } = await acquire(session)
   try {
     return await work(runner)
   } finally {
-    await runner.release()
+    await queue.release(client, runner)
   }
 }
 
@@ -125,22 +128,30 @@ export async function withPooledRunner<T>(
   runQuery: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
   if (dialectOf(session.dataSource).sharesConnection) return withQueryRunner(session, runQuery)
-  const queue = connectionQueueOf(session)
-  const runner = await acquire(queue, session)
+  const { queue, client, runner } = await acquire(session)
   try {
     const result = await runQuery(runner)
-    queue.release(runner)
+    queue.pass(client, runner)
     return result
   } catch (error) {
     // The connection may be broken, so it is not passed to the next statement.
-    await runner.release()
+    await queue.release(client, runner)
     throw error
   }
 }
 
-/** Waits for the session's turn to use a connection of the pool. */
-function acquire(queue: ConnectionQueue, { principal, address, waitLimit }: DbSession): Promise<QueryRunner> {
-  return queue.acquire(clientName(principal, address), Math.min(waitLimit, maxTimerMs))
+/** A connection of a pool that a client uses. */
+interface Acquired {
+  readonly queue: ConnectionQueue
+  readonly client: string
+  readonly runner: QueryRunner
+}
+
+/** Waits for the turn of the session's client to use a connection of the pool. */
+async function acquire(session: DbSession): Promise<Acquired> {
+  const queue = connectionQueueOf(session)
+  const client = clientName(session)
+  return { queue, client, runner: await queue.acquire(client, Math.min(session.waitLimit, maxTimerMs)) }
 }
 
 /** Creates a query runner, which acquires a connection when it runs its first statement. The caller releases it. */
@@ -176,8 +187,8 @@ export function renewConnectionQueues({
     return runner
   }
   const queues = {
-    primary: new ConnectionQueue(() => connect(false)),
-    replica: new ConnectionQueue(() => connect(true)),
+    primary: new ConnectionQueue(() => connect(false), maxConnectionsOfClient(poolSizeOf(dataSource))),
+    replica: new ConnectionQueue(() => connect(true), maxConnectionsOfClient(replicaPoolSizeOf(dataSource))),
   }
   connectionQueues.set(dataSource, queues)
   return queues

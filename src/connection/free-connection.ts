@@ -1,37 +1,52 @@
-import { Semaphore, withTimeout } from 'async-mutex'
 import type { DataSource } from 'typeorm'
+import { clientName } from '../access/client-network'
 import { sharedByCopies } from '../shared-state'
 import { maxTimerMs } from '../timers'
-import { ConnectionError } from './connection-queue'
+import { ClientTurns } from './client-turns'
 import type { DbSession } from './db-session'
+import { maxConnectionsOfClient, poolSizeOf } from './pool-size'
 
-/** Number of connections of a pool if no option sets it: the default of pg and mysql2. */
-const defaultPoolSize = 10
+/** Limits the number of transactions that run at the same time. The others wait, and clients take turns. */
+class TransactionLimit {
+  readonly #turns: ClientTurns<void>
+  #free: number
 
-const semaphores = sharedByCopies('transactionSemaphores', () => new WeakMap<DataSource, Semaphore>())
+  constructor(poolSize: number) {
+    this.#turns = new ClientTurns(Math.max(1, maxConnectionsOfClient(poolSize) - 1))
+    this.#free = Math.max(1, poolSize - 1)
+  }
+
+  /** Runs a transaction when it is its turn. @throws {ConnectionError} if this takes longer than `limit` milliseconds */
+  async run<T>(client: string, limit: number, transaction: () => Promise<T>): Promise<T> {
+    const turn = this.#turns.wait(client, limit)
+    this.#start()
+    await turn
+    try {
+      return await transaction()
+    } finally {
+      this.#turns.end(client)
+      this.#free += 1
+      this.#start()
+    }
+  }
+
+  #start(): void {
+    while (this.#free > 0 && this.#turns.start()) this.#free -= 1
+  }
+}
+
+const limits = sharedByCopies('transactionLimits', () => new WeakMap<DataSource, TransactionLimit>())
 
 /**
  * Runs a transaction that calls functions of the application, such as validators. At least one connection of the pool is not
  * used for such transactions: a function that queries through the data source needs a second connection, so that these
- * transactions would deadlock if they held all connections.
+ * transactions would deadlock if they held all connections. For the same reason, those of one client use one connection fewer
+ * than it can have.
  * @throws {ConnectionError} if the transaction cannot begin within the session's limit
  */
-export async function keepingConnectionFree<T>(
-  { dataSource, waitLimit }: DbSession,
-  run: () => Promise<T>,
-): Promise<T> {
-  const semaphore = semaphores.get(dataSource) ?? new Semaphore(Math.max(1, poolSizeOf(dataSource) - 1))
-  semaphores.set(dataSource, semaphore)
-  const limit = Math.min(waitLimit, maxTimerMs)
-  const timeout = new ConnectionError(`no connection was free for ${limit} ms`)
-  return withTimeout(semaphore, limit, timeout).runExclusive(run)
-}
-
-/** The number of connections in the pool, from the options of TypeORM and of the driver, which take precedence. */
-function poolSizeOf({ options }: DataSource): number {
-  const { poolSize = defaultPoolSize, extra } = options as {
-    readonly poolSize?: number
-    readonly extra?: { readonly max?: number; readonly connectionLimit?: number }
-  }
-  return Number(extra?.max ?? extra?.connectionLimit ?? poolSize)
+export async function keepingConnectionFree<T>(session: DbSession, run: () => Promise<T>): Promise<T> {
+  const { dataSource, waitLimit } = session
+  const limit = limits.get(dataSource) ?? new TransactionLimit(poolSizeOf(dataSource))
+  limits.set(dataSource, limit)
+  return limit.run(clientName(session), Math.min(waitLimit, maxTimerMs), run)
 }

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import { ConnectionError } from './connection-queue'
+import { ConnectionError } from './client-turns'
 import { transientErrorOf } from './database-error'
 import type { DbSession } from './db-session'
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
+import { ClientCounts } from '../access/client-counts'
 import { ApiError, unavailable } from '../errors'
-import { ClientCounts } from './client-counts'
 import type { EventStream } from './event-stream'
 import { ListRecords } from './list-records'
 import { ListSubscribers } from './list-subscribers'

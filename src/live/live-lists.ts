@@ -1,6 +1,6 @@
+import { ClientCounts } from '../access/client-counts'
 import type { TableChange } from '../connection/change-feed'
 import { ApiError, retryAfterSeconds, unavailable } from '../errors'
-import { ClientCounts } from './client-counts'
 import { EventStream } from './event-stream'
 import { LiveList } from './live-list'
 import type { LiveSource } from './live-source'

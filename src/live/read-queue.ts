@@ -1,5 +1,5 @@
+import type { ClientCounts } from '../access/client-counts'
 import { nextPoll } from '../timers'
-import type { ClientCounts } from './client-counts'
 
 /** A list that can wait for its next read. */
 export interface QueuedList {

@@ -1,3 +1,4 @@
+import { clientName } from '../access/client-network'
 import type { FieldErrors } from '../errors'
 import { bodyOfCells, checkCsvNames } from '../query/csv-row'
 import type { Presets } from '../query/presets'
@@ -8,7 +9,6 @@ import { spoolBody } from '../request/spool'
 import type { ListFormat } from '../resource'
 import { minCountedLength } from '../response/held-bytes'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
-import { clientOf } from './client'
 import { createdMeta, insertGroups } from './create-many'
 import type { PermittedRequest, ResourceRequest, Service } from './service'
 import { type ReceivedRecord, type RecordsWriter, writeRecords } from './write-records'
@@ -52,7 +52,7 @@ export async function withImportFile<T>(
   format: ListFormat,
   work: (file: ImportFile) => Promise<T>,
 ): Promise<T> {
-  const client = clientOf(request)
+  const client = clientName(request.session)
   imports.requirePlace(client)
   const memory = request.responseMemory()
   const onBuffered = (bytes: number): void => {

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { clientName } from '../access/client-network'
 import type { DbSession } from '../connection/db-session'
 import { readFromReplica } from '../connection/replica'
 import type { ListQuery } from '../query/query'
@@ -9,7 +10,6 @@ import type { HttpResponse, StreamedBody } from '../response/http-response'
 import { buildListWriter, formatHeaders } from '../response/list-formats'
 import { RecordStream } from '../response/record-stream'
 import { startPauses } from '../timers'
-import { clientOf } from './client'
 import type { PermittedRequest, Service } from './service'
 import { renderWalkedRows } from './walked-records'
 
@@ -45,7 +45,7 @@ export async function respondStream(
       if (!body.isStarted) throw error
       failure = { error }
     })
-  const done = streams.run(clientOf(request), body, async () => {
+  const done = streams.run(clientName(request.session), body, async () => {
     await readFromReplica(session, walk)
     if (failure !== undefined) throw failure.error
     await body.finish()

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
+import { clientName } from '../access/client-network'
 import { RequestAuthentication } from '../access/request-authentication'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
@@ -24,7 +25,6 @@ import { buildResponseMemory, type ResponseMemory } from '../response/held-bytes
 import type { HttpResponse } from '../response/http-response'
 import { listParametersOf } from '../schema/search-fields'
 import { nextPoll, startPauses } from '../timers'
-import { clientOf } from './client'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
 import { notFound } from './item'
@@ -58,7 +58,7 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
     else res.once('close', resolve)
   })
   const subscriber: Subscriber = {
-    client: clientOf(request),
+    client: clientName(request.session),
     userId: isAnonymous ? undefined : String(principal.id),
     memory: request.responseMemory(),
     lastId: headers['last-event-id']?.toString(),

@@ -1,5 +1,5 @@
+import { ClientCounts } from '../access/client-counts'
 import { unavailable } from '../errors'
-import { ClientCounts } from '../live/client-counts'
 
 /** Names of one kind of work, for messages. */
 interface WorkNames {
@@ -26,7 +26,7 @@ export class RunningWork {
 
   /**
    * Counts `work` while it runs.
-   * @param client identifies the client: see {@link clientOf}
+   * @param client name of the client
    * @throws {ApiError} `unavailable` if there is too much
    */
   async run<T>(client: string, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
+import { ClientCounts } from '../access/client-counts'
 import { unavailable } from '../errors'
-import { ClientCounts } from '../live/client-counts'
 import type { Limits } from '../request/limits'
 
 /**

@@ -1,5 +1,5 @@
+import { ClientCounts } from '../access/client-counts'
 import { unavailable } from '../errors'
-import { ClientCounts } from '../live/client-counts'
 import { type RecordStream, slowRate } from '../response/record-stream'
 import { RunningWork } from './running-work'
 
@@ -27,7 +27,7 @@ export class StreamedLists {
 
   /**
    * Sends a list.
-   * @param client identifies the client: see {@link clientOf}
+   * @param client name of the client
    * @param send sends the records to `body`
    * @throws {ApiError} `unavailable` if too many lists are running
    */

@@ -1,4 +1,3 @@
-import type Koa from 'koa'
 import type { DataSource } from 'typeorm'
 import { type Reply, send } from '../client'
 import { atEnd } from './cleanup'
@@ -105,56 +104,6 @@ describe.each([
     expect((await Promise.all(flood)).filter((status) => status !== 200)).toEqual([])
     expect(before).toBeLessThan(flood.length - 100)
   }, 60_000)
-
-  test.each([
-    { many: 30, refusals: 0 },
-    // At most 1,000 statements can wait for a connection. Those of the service that check its settings may wait too.
-    { many: 1_100, refusals: 101 },
-  ])(
-    'a request is not delayed by $many waiting requests of another client',
-    async ({ many, refusals }) => {
-      const single = Object.fromEntries(Object.keys(extra).map((option) => [option, 1]))
-      let arrived = 0
-      const before = (app: Koa): void => {
-        app.proxy = true
-        app.use((_, next) => {
-          arrived += 1
-          return next()
-        })
-      }
-      const site = await openSite({
-        source: { ...cluster.source, extra: single },
-        mount: { waitLimit: 30_000 },
-        before,
-      })
-      atEnd(site.close)
-      const answered: { readonly client: string; readonly status: number }[] = []
-      const read = async (client: string): Promise<void> => {
-        const { status } = await send(site.url, 'GET /api/season/1/', { headers: { 'X-Forwarded-For': client } })
-        answered.push({ client, status })
-      }
-      const runner = site.dataSource.createQueryRunner()
-      await runner.connect()
-      const flood: Promise<void>[] = []
-      while (flood.length < many) {
-        flood.push(read('192.0.2.1'))
-        // The server does not accept all connections at once.
-        if (flood.length % 100 === 0) await until('the requests arrive', () => arrived === flood.length)
-      }
-      await until('all requests of a client arrive', () => arrived === many)
-      const other = read('192.0.2.2')
-      await until('all requests wait', () => arrived === many + 1 && answered.length >= refusals)
-      await sleep(100)
-      const refused = answered.splice(0)
-      expect(refused.every(({ client, status }) => client === '192.0.2.1' && status === 503)).toBe(true)
-      await runner.release()
-      await Promise.all([...flood, other])
-      expect(answered.every(({ status }) => status === 200)).toBe(true)
-      expect(answered.length + refused.length).toBe(many + 1)
-      expect(answered.findIndex(({ client }) => client === '192.0.2.2')).toBeLessThan(10)
-    },
-    60_000,
-  )
 
   test('while the server is frozen, requests that need no database get a response at once', async () => {
     cluster.freeze()

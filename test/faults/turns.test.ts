@@ -1,0 +1,167 @@
+import type Koa from 'koa'
+import { type SendOptions, send } from '../client'
+import { atEnd } from './cleanup'
+import { type Cluster, startMariadb, startPostgres } from './clusters'
+import { Note, Season } from './entities'
+import { openSite, type Site } from './site'
+import { sleep, until } from './time'
+
+/** Request number `index` of one kind. */
+type Kind = (index: number) => { readonly line: string; readonly status: number } & SendOptions
+
+const read: Kind = () => ({ line: 'GET /api/season/1/', status: 200 })
+
+/** Requests of all kinds that wait for a connection. */
+const kinds: Readonly<Record<string, Kind>> = {
+  read,
+  'request for the page of the session': (index) => ({
+    line: 'GET /api/-/session',
+    as: `nobody ${index}`,
+    status: 401,
+  }),
+  batch: (index) => ({
+    line: 'POST /api/-/batch',
+    body: [{ method: 'POST', path: '/api/note/', body: { tag: `batch ${index}` } }],
+    status: 200,
+  }),
+  'write with an Idempotency-Key': (index) => ({
+    line: 'POST /api/note/',
+    body: { tag: `key ${index}` },
+    headers: { 'Idempotency-Key': `key-${index}` },
+    status: 201,
+  }),
+}
+
+describe.each([
+  { name: 'PostgreSQL', start: startPostgres, pool: (max: number) => ({ max }) },
+  { name: 'MariaDB', start: startMariadb, pool: (connectionLimit: number) => ({ connectionLimit }) },
+])('clients take turns to use the connections of $name', ({ start, pool }) => {
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await start()
+  }, 60_000)
+
+  interface Clients {
+    readonly site: Site
+    /** Sends a request as a client, which is an address. */
+    readonly sendAs: (client: string, kind: Kind) => Promise<void>
+    /** Number of requests that have arrived. */
+    readonly arrived: () => number
+    /** The clients and statuses of the responses so far, in their order. */
+    readonly answered: { readonly client: string; readonly status: number }[]
+  }
+
+  const openForClients = async (poolSize: number): Promise<Clients> => {
+    let arrived = 0
+    const site = await openSite({
+      source: { ...cluster.source, extra: pool(poolSize) },
+      mount: { waitLimit: 30_000, batch: true },
+      before: (app: Koa) => {
+        app.proxy = true
+        app.use((_, next) => {
+          arrived += 1
+          return next()
+        })
+      },
+    })
+    atEnd(site.close)
+    const { dataSource, url } = site
+    if ((await dataSource.getRepository(Season).count()) === 0) {
+      await dataSource.getRepository(Season).insert({ name: 'spring' })
+      await dataSource.getRepository(Note).insert([{ tag: 'first' }, { tag: 'second' }])
+    }
+    let sent = 0
+    const answered: Clients['answered'] = []
+    const sendAs = async (client: string, kind: Kind): Promise<void> => {
+      sent += 1
+      const { line, status: expected, headers, ...options } = kind(sent)
+      const { status } = await send(url, line, { ...options, headers: { ...headers, 'X-Forwarded-For': client } })
+      if (status !== 503) expect(status).toBe(expected)
+      answered.push({ client, status })
+    }
+    return { site, sendAs, arrived: () => arrived, answered }
+  }
+
+  /** Sends requests in groups, because the server does not accept all connections at once. */
+  const flood = async (
+    { sendAs, arrived }: Clients,
+    count: number,
+    kind: Kind,
+    clientOf: (index: number) => string,
+  ): Promise<readonly Promise<void>[]> => {
+    const before = arrived()
+    const requests: Promise<void>[] = []
+    while (requests.length < count) {
+      requests.push(sendAs(clientOf(requests.length), kind))
+      if (requests.length % 100 === 0) await until('requests arrive', () => arrived() === before + requests.length)
+    }
+    await until('all requests arrive', () => arrived() === before + count)
+    return requests
+  }
+
+  test.each([
+    ...Object.entries(kinds).map(([kind, request]) => ({ kind, request, many: 30, refusals: 0 })),
+    // At most 1,000 statements can wait for a connection. Those of the service that check its settings may wait too.
+    { kind: 'read', request: read, many: 1_100, refusals: 101 },
+  ])(
+    'a $kind is not delayed by $many waiting ones of another client',
+    async ({ request, many, refusals }) => {
+      const clients = await openForClients(1)
+      const { site, sendAs, arrived, answered } = clients
+      const runner = site.dataSource.createQueryRunner()
+      await runner.connect()
+      const requests = await flood(clients, many, request, () => '192.0.2.1')
+      const other = sendAs('192.0.2.2', request)
+      await until('all requests wait', () => arrived() === many + 1 && answered.length >= refusals)
+      await sleep(100)
+      const refused = answered.splice(0)
+      expect(refused.every(({ client, status }) => client === '192.0.2.1' && status === 503)).toBe(true)
+      await runner.release()
+      await Promise.all([...requests, other])
+      expect(answered.every(({ status }) => status !== 503)).toBe(true)
+      expect(answered.length + refused.length).toBe(many + 1)
+      expect(answered.findIndex(({ client }) => client === '192.0.2.2')).toBeLessThan(10)
+    },
+    60_000,
+  )
+
+  test('of too many clients with one waiting request each, the last ones are refused', async () => {
+    const clients = await openForClients(1)
+    const { site, answered } = clients
+    const runner = site.dataSource.createQueryRunner()
+    await runner.connect()
+    const addressOf = (index: number): string => `192.0.${index >> 8}.${index & 255}`
+    const requests = await flood(clients, 1_100, read, addressOf)
+    await until('the last ones are refused', () => answered.length >= 100)
+    const refused = new Set(answered.map(({ client }) => client))
+    await runner.release()
+    await Promise.all(requests)
+    const first = Array.from({ length: 990 }, (_, index) => addressOf(index))
+    expect(first.filter((client) => refused.has(client))).toEqual([])
+  }, 60_000)
+
+  test.each([
+    { what: 'statements', headers: (): Record<string, string> => ({}) },
+    { what: 'transactions', headers: (index: number) => ({ 'Idempotency-Key': `slow-${index}` }) },
+  ])(
+    'one client cannot use all connections of a pool of four for slow $what',
+    async ({ headers }) => {
+      const clients = await openForClients(4)
+      const { sendAs, answered } = clients
+      const put =
+        (id: number): Kind =>
+        (index) => ({ line: `PUT /api/note/${id}/`, body: { score: index }, headers: headers(index), status: 200 })
+      const slow = await cluster.whileLocked('UPDATE note SET score = 0 WHERE id = 1', async () => {
+        const requests = await flood(clients, 20, put(1), () => '192.0.2.1')
+        await until('the connections of the client are in use', async () => (await cluster.lockWaits()) >= 2)
+        await sleep(100)
+        await Promise.all([sendAs('192.0.2.2', read), sendAs('192.0.2.3', put(2))])
+        expect(answered).toHaveLength(2)
+        return requests
+      })
+      await Promise.all(slow)
+      expect(answered.every(({ status }) => status === 200)).toBe(true)
+    },
+    60_000,
+  )
+})
