@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import type { DataSource } from 'typeorm'
 import { isReadMethod } from '../access/request-authentication'
 import { toLoggable, transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
@@ -149,18 +150,19 @@ export function errorResponse(failed: FailedRequest, error: unknown): HttpRespon
   if (error instanceof Error && 'expose' in error && error.expose === true) throw error
   const { name } = emitError(context.app, toLoggable(error, session.dataSource), context)
   publish('fault', { resource, method, name: String(name) })
-  if (error instanceof SpoolError) {
-    return problemResponse(unavailable('the server cannot store the body of an import now; try again'))
-  }
-  const transientError = transientErrorOf(error, session.dataSource)
-  if (transientError === undefined) return faultResponse()
-  return problemResponse(
-    unavailable(transientError === 'timeout' ? timeoutDetail : 'the database is not available at the moment'),
-  )
+  const detail = transientDetail(error, session.dataSource)
+  return detail === undefined ? faultResponse() : problemResponse(unavailable(detail))
 }
 
-const timeoutDetail =
-  'the database cancelled a statement that exceeded its time limit: use fewer or other filters, or try again'
+/** What the response says about an error that may not occur again; undefined for a fault. */
+function transientDetail(error: unknown, dataSource: DataSource): string | undefined {
+  if (error instanceof SpoolError) return 'the server cannot store the body of an import now; try again'
+  const kind = transientErrorOf(error, dataSource)
+  if (kind === undefined) return undefined
+  return kind === 'timeout'
+    ? 'the database cancelled a statement that exceeded its time limit: use fewer or other filters, or try again'
+    : 'the database is not available at the moment'
+}
 
 /** Sets the response on Koa's context. Koa sends it, without the body for HEAD. */
 export function sendResponse(
