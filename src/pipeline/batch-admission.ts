@@ -4,10 +4,10 @@ import { FieldErrors } from '../errors'
 import type { Operation } from '../request/batch'
 import { errorOfOperation } from '../request/operation-error'
 import { parseMatching } from './change-many'
+import { passwordsIn, withPasswordsHashed } from './given-passwords'
 import { type AdmittedRequest, admit } from './handle'
 import { checkPasswordCount } from './hash-passwords'
 import { type AddIncludes, prepareWriteIncludes, withoutIncludes } from './included-item'
-import { passwordPaths } from './password-paths'
 import { callRelatedRules } from './related-rules'
 import type { PermittedRequest, ResourceRequest, Service } from './service'
 
@@ -48,6 +48,12 @@ export async function admitBatch(
       throw errorOfOperation(index, error)
     }
   }
+  for (const [index, admitted] of operations.entries()) {
+    const request = await withPasswordsHashed(service, admitted.request, () =>
+      [admitted.operation.body].flat().map((body) => ({ body })),
+    )
+    operations[index] = { ...admitted, request }
+  }
   return operations
 }
 
@@ -59,11 +65,11 @@ export async function admitBatch(
  * @throws {ApiError} `bad-values`
  */
 function requireFewPasswords({ store }: PermittedRequest, { body }: Operation, previous: number): number {
-  const paths = [body].flat().flatMap((one) => passwordPaths(store.view, one))
+  const passwords = [body].flat().flatMap((one) => passwordsIn(store.view, one))
   const errors = new FieldErrors()
-  checkPasswordCount(paths, previous, errors)
+  checkPasswordCount(passwords, previous, errors)
   errors.raise('bad-values')
-  return paths.length
+  return passwords.length
 }
 
 /**

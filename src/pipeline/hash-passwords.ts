@@ -15,26 +15,32 @@ export function passwordFieldOf({ writableFields }: ResourceView): Field | undef
 
 /**
  * Adds an error if a request has too many passwords.
- * @param paths paths of the passwords in one of its records
+ * @param passwords those in one of its records
  * @param previous number of passwords in the records before this one
  */
-export function checkPasswordCount(paths: readonly string[], previous: number, errors: FieldErrors): void {
-  const path = paths[maxPasswords - previous]
-  if (path === undefined) return
-  errors.add(path, `is a password: one request may create at most ${maxPasswords} records with passwords`)
+export function checkPasswordCount(
+  passwords: readonly { readonly path: string }[],
+  previous: number,
+  errors: FieldErrors,
+): void {
+  const tooMany = passwords[maxPasswords - previous]
+  if (tooMany === undefined) return
+  errors.add(tooMany.path, `is a password: one request may create at most ${maxPasswords} records with passwords`)
 }
 
-/** Replaces the passwords in a change set by their hashes. */
+/** Replaces the passwords in a change set by their hashes, and hashes those that have not been hashed before the transaction. */
 export async function hashPasswords(
   { passwords }: Service,
-  { context, principal }: PermittedRequest,
+  { context, principal, hashes }: PermittedRequest,
   changes: ChangeSet,
 ): Promise<ChangeSet> {
   if (![...changes.keys()].some((field) => field.password)) return changes
   const parties = partiesOf(context.ip, `id ${principal.id}`)
   const hashed = new Map(changes)
   for (const [field, value] of changes) {
-    if (field.password && typeof value === 'string') hashed.set(field, await passwords.hash(value, parties))
+    if (!field.password || typeof value !== 'string') continue
+    // Each record has a hash of its own, so that equal passwords cannot be recognized.
+    hashed.set(field, hashes?.get(value)?.pop() ?? (await passwords.hash(value, parties)))
   }
   return hashed
 }

@@ -1,21 +1,23 @@
 import type { DbTransaction } from '../connection/db-session'
-import { ApiError } from '../errors'
+import { ApiError, FieldErrors } from '../errors'
 import { parseKey } from '../query/item-query'
 import { readItemsInOrder } from '../read/select'
-import type { Payload } from '../request/body'
+import type { Body, Payload } from '../request/body'
 import { maxBodyLevels, requireFewValues } from '../request/body-values'
 import { badIdempotencyKey, digestOfBody, parseIdempotencyKey } from '../request/idempotency-key'
 import type { ImportFile } from '../request/import-records'
 import type { HttpResponse } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
 import { refuseWrite } from '../write/refuse-write'
+import { withPasswordsHashed } from './given-passwords'
 import { type Idempotency, runOnce, secretResponse } from './idempotency'
+import { recordsOfImport } from './import'
 import { prepareWriteIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
 import type { Action, BodyAction, HandleBody, PermittedRequest, Service } from './service'
-import { maxBodyBytes, receivePayload, writtenSegment } from './write-body'
-import { created } from './write-records'
+import { maxBodyBytes, readBodies, receivePayload, writtenSegment } from './write-body'
+import { created, type ReceivedRecords } from './write-records'
 
 /** Methods that accept the header `Idempotency-Key`. The others have the same effect when they are repeated. */
 const keyedMethods: ReadonlySet<string> = new Set(['POST', 'PATCH'])
@@ -51,13 +53,24 @@ export async function prepareKeyed(
   }
   return async (file) => {
     const payload = await payloadOf(service, request, file)
+    const hashed = await withPasswordsHashed(service, request, () => bodiesOf(service, request, file))
     const run = async (transaction: DbTransaction): Promise<HttpResponse> => {
-      const outcome = await action(service, { ...request, session: transaction })
+      const outcome = await action(service, { ...hashed, session: transaction })
       return typeof outcome === 'function' ? outcome(file) : outcome
     }
     const response = await runKeyed(service, request, idempotency, key, payload, run)
     return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
   }
+}
+
+/** The bodies of a request, which are parsed again in its transaction. */
+function bodiesOf(
+  service: Service,
+  request: PermittedRequest,
+  file: ImportFile | undefined,
+): ReceivedRecords | Promise<readonly { readonly body: Body }[]> {
+  if (file !== undefined) return recordsOfImport(service, request, file)(new FieldErrors(), () => undefined)
+  return request.restores ? [] : readBodies(service, request).then((read) => [read].flat().map((body) => ({ body })))
 }
 
 /** The body of a request, or for an import its digest. @throws {ApiError} `bad-body`, and those of `receivePayload` */

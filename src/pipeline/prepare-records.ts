@@ -41,8 +41,11 @@ export async function prepareRecords(
   await checkManyReferences(session, store, records, (field) => hasErrors || mayNeedLookup(store, field))
   const passwordField = passwordFieldOf(view)
   if (passwordField === undefined) return records
-  const paths = records.map(() => passwordField.name)
-  checkPasswordCount(paths, previous, errors)
+  checkPasswordCount(
+    records.map(() => ({ path: passwordField.name })),
+    previous,
+    errors,
+  )
   if (!errors.isEmpty) return records
   const hashed: InsertedRecord[] = []
   for (const { change, errors: own } of records) {

@@ -1,16 +1,14 @@
-import { ApiError, FieldErrors } from '../errors'
+import { ApiError } from '../errors'
 import { problemAt } from '../problem'
 import type { Body } from '../request/body'
 import type { ImportFile } from '../request/import-records'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import { startPauses } from '../timers'
 import type { Json } from '../value/value-type'
-import { checkPasswordCount } from './hash-passwords'
 import { recordsOfImport } from './import'
-import { passwordPaths } from './password-paths'
 import type { PermittedRequest, Service } from './service'
 import { type Upsert, upsertRecord } from './upsert'
-import { type ReceivedRecord, type RecordsWriter, recordsOf, writeRecords } from './write-records'
+import { type RecordsWriter, recordsOf, writeRecords } from './write-records'
 
 /** Updates or creates the records of an array, in order, in one transaction (specification: Upserts). */
 export async function upsertMany(
@@ -20,24 +18,10 @@ export async function upsertMany(
   upsert: Upsert,
 ): Promise<HttpResponse> {
   const ids: Json[] = []
-  const records = recordsOf(bodies)
-  requireFewPasswords(request, records())
-  const meta = await writeUpserts(service, request, upsert, records, ids)
+  const meta = await writeUpserts(service, request, upsert, recordsOf(bodies), ids)
   // Only the ids: stored records may be much larger than the body.
   const objects = 'dry_run' in meta ? [] : ids.map((id) => ({ id }))
   return jsonResponse(200, JSON.stringify({ meta, objects }))
-}
-
-/** Limits the number of passwords in an array before any of them is hashed. @throws {ApiError} `bad-values` */
-function requireFewPasswords({ store }: PermittedRequest, records: readonly ReceivedRecord[]): void {
-  const errors = new FieldErrors()
-  let passwords = 0
-  for (const { body, position } of records) {
-    const paths = passwordPaths(store.view, body)
-    checkPasswordCount(paths, passwords, errors.at(position))
-    passwords += paths.length
-  }
-  errors.raise('bad-values')
 }
 
 /** Updates or creates the records of a file, in one transaction (specification: Upserts, Imports). */
@@ -68,7 +52,6 @@ async function writeUpserts(
 ): Promise<object> {
   const { resource, store } = request
   let counts = { created: 0, updated: 0 }
-  let passwords = 0
   // 50 records of a table with 60 columns, each with other fields, take 100 ms on SQLite, whose driver is synchronous.
   const pause = startPauses()
   const { isDry } = await writeRecords(service, request, {
@@ -77,18 +60,10 @@ async function writeUpserts(
     groupSize: store.view.nested().size > 0 ? 1 : 50,
     begin: () => {
       counts = { created: 0, updated: 0 }
-      passwords = 0
       ids?.splice(0)
     },
     write: async (inner, group, errors) => {
       for (const { body, position } of group) {
-        const paths = passwordPaths(store.view, body)
-        if (paths.length > 0) {
-          checkPasswordCount(paths, passwords, errors.at(position))
-          passwords += paths.length
-          // No further password is hashed for a request that is refused.
-          errors.raise('bad-values')
-        }
         try {
           const { isNew, record } = await upsertRecord(service, inner, body, upsert)
           counts[isNew ? 'created' : 'updated']++

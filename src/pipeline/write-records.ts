@@ -10,6 +10,7 @@ import type { Change } from '../write/change'
 import { lockTreesOf } from '../write/lock-trees'
 import { refuseWrite } from '../write/refuse-write'
 import { DryRun, endDryRun, isDryRun } from './dry-run'
+import { withPasswordsHashed } from './given-passwords'
 import type { PermittedRequest, Service, TransactionRequest } from './service'
 
 /** Default of {@link RecordsWriter.groupSize}. */
@@ -84,8 +85,9 @@ export async function writeRecords(
   writer: RecordsWriter,
 ): Promise<WrittenRecords> {
   const isDry = isDryRun(request)
+  const hashed = await withPasswordsHashed(service, request, () => writer.records(new FieldErrors(), () => undefined))
   let count = 0
-  await runWrites(request, async (inner) => {
+  await runWrites(hashed, async (inner) => {
     writer.begin?.()
     count = await writeGroups(service, inner, writer)
     if (isDry) await endDryRun(inner.session)
