@@ -1,12 +1,22 @@
 import { nextPoll } from '../timers'
 
+/** An item that can wait for a check. */
+export interface CheckedItem {
+  /** Identifies the user, or the network address of an anonymous client. */
+  readonly client: string
+}
+
 /** Number of items that are checked at the same time. */
 const concurrentChecks = 8
 
-/** Checks items in the order in which they were added, a few at the same time. */
-export class CheckQueue<Item> {
+/**
+ * Checks items in the order in which they were added, a few at the same time. A client has at most one running check: checks
+ * of a client that take long do not delay those of others.
+ */
+export class CheckQueue<Item extends CheckedItem> {
   readonly #waiting = new Set<Item>()
-  #running = 0
+  /** The clients that are being checked. */
+  readonly #checking = new Set<string>()
 
   /** @param check never rejects */
   constructor(readonly check: (item: Item) => Promise<void>) {}
@@ -17,17 +27,24 @@ export class CheckQueue<Item> {
    */
   add(items: Iterable<Item>): void {
     for (const item of items) this.#waiting.add(item)
-    while (this.#running < concurrentChecks && this.#waiting.size > 0) void this.#checkWaiting()
+    this.#startChecks()
   }
 
-  async #checkWaiting(): Promise<void> {
-    this.#running += 1
+  #startChecks(): void {
     for (const item of this.#waiting) {
+      if (this.#checking.size >= concurrentChecks) return
+      if (this.#checking.has(item.client)) continue
       this.#waiting.delete(item)
-      await this.check(item)
-      // Lets other requests run: the check of an anonymous client may use neither the database nor a timer.
-      await nextPoll()
+      this.#checking.add(item.client)
+      void this.#check(item)
     }
-    this.#running -= 1
+  }
+
+  async #check(item: Item): Promise<void> {
+    await this.check(item)
+    // Lets other requests run: the check of an anonymous client may use neither the database nor a timer.
+    await nextPoll()
+    this.#checking.delete(item.client)
+    this.#startChecks()
   }
 }
