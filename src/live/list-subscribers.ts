@@ -29,7 +29,8 @@ export class ListSubscribers {
     this.#streams.add(stream)
     stream.send(Buffer.from('retry: 1000\n\n'))
     if (missed === undefined) this.#joining.add(stream)
-    else for (const bytes of missed) stream.send(bytes)
+    // Together: they can be more than may wait for a slow client.
+    else if (missed.length > 0) stream.send(Buffer.concat(missed))
     return missed !== undefined
   }
 
