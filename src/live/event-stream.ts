@@ -10,7 +10,18 @@ const chunkBytes = 64 * 1024
 /** Interval between checks whether a client has received a whole list, in milliseconds. */
 const checkMs = 100
 
-/** The events of a live list for one client, as the body of a response (HTML Standard, Server-sent events). */
+/** Text that is held back until the account of the client was checked. */
+interface HeldText {
+  readonly bytes: Buffer
+  /** Number of the last change of accounts before the text was sent. */
+  readonly change: number
+}
+
+/**
+ * The events of a live list for one client, as the body of a response (HTML Standard, Server-sent events). After a change of
+ * the client's account, events are held back until the account was checked: they may be of records that the client may not
+ * read any more.
+ */
 export class EventStream extends Readable {
   /** Resolves when the stream has ended; rejects if the client reads too slowly. */
   readonly done: Promise<void>
@@ -18,6 +29,11 @@ export class EventStream extends Readable {
   readonly #memory: ResponseMemory
   /** Size of the whole list, while it may wait for the client. */
   #wholeBytes = 0
+  /** Number of the last change of accounts that may affect the client, and of the last one that a check has covered. */
+  #lastChange = 0
+  #checkedChange = 0
+  #held: HeldText[] = []
+  #heldBytes = 0
   #isFinished = false
   #finish = (): void => undefined
   #fail = (_error: unknown): void => undefined
@@ -37,6 +53,30 @@ export class EventStream extends Readable {
     this.once('close', () => this.#finish())
   }
 
+  /** Whether the account of the client must be checked before further events are sent. */
+  get needsCheck(): boolean {
+    return this.#lastChange > this.#checkedChange
+  }
+
+  /** Holds back what is sent from now on, until {@link noteCheck}. @param change number of a change of accounts */
+  requireCheck(change: number): void {
+    this.#lastChange = change
+  }
+
+  /**
+   * Sends what was held back before a check of the account that has succeeded. What was held back during the check waits for
+   * the next one if the account has changed again.
+   * @param change number of the last change of accounts before the check began
+   */
+  noteCheck(change: number): void {
+    this.#checkedChange = Math.max(this.#checkedChange, change)
+    const count = this.#held.findIndex((text) => text.change > this.#checkedChange)
+    for (const { bytes } of this.#held.splice(0, count < 0 ? this.#held.length : count)) {
+      this.#heldBytes -= bytes.length
+      this.push(bytes)
+    }
+  }
+
   /**
    * Sends the text of events. Disconnects the client if more than `maxBytes` wait.
    * @param share number of bytes that this stream counts, if several streams send the same bytes. Default: all
@@ -47,9 +87,9 @@ export class EventStream extends Readable {
       this.sendWhole(bytes, share)
       return
     }
-    const waiting = this.readableLength
-    if (waiting === 0 || waiting + bytes.length <= this.#maxBytes + this.#wholeBytes) this.push(bytes)
-    else this.#failForSlowClient()
+    const waiting = this.#waitingBytes
+    if (waiting === 0 || waiting + bytes.length <= this.#maxBytes + this.#wholeBytes) this.#pushOrHold(bytes)
+    else this.#endForWaitingBytes()
   }
 
   /**
@@ -59,8 +99,8 @@ export class EventStream extends Readable {
   sendWhole(bytes: Buffer, share: number): void {
     if (this.destroyed || this.#isFinished) return
     // The previous list is still waiting.
-    if (this.readableLength > this.#maxBytes) {
-      this.#failForSlowClient()
+    if (this.#waitingBytes > this.#maxBytes) {
+      this.#endForWaitingBytes()
       return
     }
     try {
@@ -73,7 +113,7 @@ export class EventStream extends Readable {
     this.#wholeBytes += bytes.length
     this.#memory.noteWaiting(true)
     for (let start = 0; start < bytes.length; start += chunkBytes) {
-      this.push(bytes.subarray(start, start + chunkBytes))
+      this.#pushOrHold(bytes.subarray(start, start + chunkBytes))
     }
   }
 
@@ -81,6 +121,8 @@ export class EventStream extends Readable {
   finish(): void {
     if (this.destroyed || this.#isFinished) return
     this.#isFinished = true
+    this.#held = []
+    this.#heldBytes = 0
     // A client that reads nothing would keep the connection open.
     if (this.readableLength > 0) this.destroy()
     else this.push(null)
@@ -92,13 +134,32 @@ export class EventStream extends Readable {
     this.destroy()
   }
 
+  /** Number of bytes that wait for the client, or for a check of its account. */
+  get #waitingBytes(): number {
+    return this.readableLength + this.#heldBytes
+  }
+
+  #pushOrHold(bytes: Buffer): void {
+    if (this.needsCheck) {
+      this.#held.push({ bytes, change: this.#lastChange })
+      this.#heldBytes += bytes.length
+    } else this.push(bytes)
+  }
+
+  /** Ends the stream because too many bytes wait. */
+  #endForWaitingBytes(): void {
+    // The client may not be slow. It connects again, and receives what was held back if its credentials are still sufficient.
+    if (this.#heldBytes > 0) this.finish()
+    else this.#failForSlowClient()
+  }
+
   #failForSlowClient(): void {
     this.fail(unavailable(`the client has not received ${this.#maxBytes} bytes of events (limits.liveBytes)`))
   }
 
   #releaseWhenReceived(): void {
     const timer = setInterval(() => {
-      if (this.readableLength > 0 && !this.destroyed) return
+      if (this.#waitingBytes > 0 && !this.destroyed) return
       clearInterval(timer)
       this.#wholeBytes = 0
       this.#memory.release()

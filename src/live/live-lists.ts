@@ -55,6 +55,11 @@ export class LiveLists {
     this.#subscriptions = new Subscriptions(limits)
   }
 
+  /** Number of changes of accounts and API keys so far. */
+  get changeCount(): number {
+    return this.#subscriptions.changeCount
+  }
+
   /**
    * Subscribes a client to a list.
    * @param check checks the list when it was read, before the first event
@@ -62,13 +67,12 @@ export class LiveLists {
    */
   async subscribe(source: LiveSource, subscriber: Subscriber, check: (list: LiveList) => void): Promise<EventStream> {
     this.#requireSubscriptionsWithinLimits(subscriber)
-    const { changeCount } = this.#subscriptions
     const list = this.#lists.get(source.key) ?? this.#open(source)
     this.#enter(list, subscriber)
     try {
       await this.#load(list, subscriber)
       check(list)
-      return this.#add(list, subscriber, changeCount)
+      return this.#add(list, subscriber)
     } catch (error) {
       this.#leave(list, subscriber)
       if (list.clients.isEmpty) this.#close(list)
@@ -78,6 +82,7 @@ export class LiveLists {
 
   /** Reads what has changed. @param changes undefined if every record may have changed */
   receive(changes: readonly TableChange[] | undefined): void {
+    this.#checkCredentials(changes)
     for (const list of this.#lists.values()) {
       const { table, relatedTables, cascadingTables, updatingTables } = list.source
       if (changes === undefined) list.refresh(undefined)
@@ -88,12 +93,15 @@ export class LiveLists {
         if (isPassedOn || relatedTables.has(change.table)) list.refresh(undefined)
       }
     }
+  }
+
+  /** Checks the credentials that may be affected by changes. Until then, the clients receive no events. */
+  #checkCredentials(changes: readonly TableChange[] | undefined): void {
     const { accounts, apiKeys } = this.#credentialTables
     const account = changes?.find(({ table }) => table === accounts)
-    if (account !== undefined) this.#subscriptions.checkUsers(account.ids)
-    // A change of keys does not say whose keys they are.
-    const isForAll = changes === undefined || changes.some(({ table }) => apiKeys.has(table))
-    if (isForAll) this.#subscriptions.checkUsers(undefined)
+    if (changes === undefined) this.#subscriptions.checkUsers(undefined)
+    else if (account !== undefined) this.#subscriptions.checkUsers(account.ids)
+    if (changes?.some(({ table }) => apiKeys.has(table))) this.#subscriptions.checkApiKeys()
   }
 
   /** Ends all subscriptions. Later subscriptions are refused. */
@@ -183,10 +191,9 @@ export class LiveLists {
     list.end(error)
   }
 
-  /** @param changeCount number of changes of accounts before the list was read */
-  #add(list: LiveList, subscriber: Subscriber, changeCount: number): EventStream {
+  #add(list: LiveList, subscriber: Subscriber): EventStream {
     const stream = new EventStream(this.#limits.liveBytes, subscriber.memory)
-    this.#subscriptions.add({ ...subscriber, list, stream }, changeCount)
+    this.#subscriptions.add({ ...subscriber, stream })
     stream.once('close', () => {
       list.remove(stream)
       this.#leave(list, subscriber)

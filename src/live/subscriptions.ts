@@ -2,7 +2,6 @@ import type { ResponseMemory } from '../response/held-bytes'
 import { within } from '../timers'
 import { CheckQueue } from './check-queue'
 import type { EventStream } from './event-stream'
-import type { LiveList } from './live-list'
 
 /** A client that subscribes to a live list. */
 export interface Subscriber {
@@ -10,6 +9,10 @@ export interface Subscriber {
   readonly client: string
   /** Key of the user as a text; undefined for an anonymous client. */
   readonly userId: string | undefined
+  /** Whether its credentials are an API key. */
+  readonly hasApiKey: boolean
+  /** Number of changes of accounts and API keys before its credentials were verified; undefined if it is not known. */
+  readonly changeCount: number | undefined
   /** Counts the bytes that wait for the client. */
   readonly memory: ResponseMemory
   /** The header `Last-Event-ID`. */
@@ -17,15 +20,15 @@ export interface Subscriber {
   /** Resolves when the client has disconnected. */
   readonly disconnected: Promise<void>
   /**
-   * Checks the credentials again. Returns the key of the list that the client may subscribe to now.
-   * @throws {ApiError} if the client may not read it any more
+   * Checks the credentials again. Returns whether the client may still read the same list; undefined if they cannot be checked
+   * because the database is not available.
+   * @throws {ApiError} if the client may not read the list any more
    */
-  readonly check: () => Promise<string>
+  readonly check: () => Promise<boolean | undefined>
 }
 
 /** An open subscription. */
 interface Subscription extends Subscriber {
-  readonly list: LiveList
   readonly stream: EventStream
 }
 
@@ -37,6 +40,8 @@ export interface SubscriptionIntervals {
 
 /** Minimum time limit of a check, in milliseconds. It is `limits.liveCheck` if this is longer. */
 const minCheckTimeoutMs = 10_000
+/** Delay before a check is repeated for which the database was not available, in milliseconds. */
+const retryMs = 1000
 
 /** A comment of server-sent events, which clients ignore. */
 const heartbeat = Buffer.from(':\n\n')
@@ -44,9 +49,14 @@ const heartbeat = Buffer.from(':\n\n')
 /** Keeps the open subscriptions to live lists, sends heartbeats to them, and checks the credentials of the clients again. */
 export class Subscriptions {
   readonly #open = new Set<Subscription>()
-  /** Checks at intervals, and after changes of accounts. The second ones do not wait for the first ones. */
+  /** Checks at intervals. */
   readonly #regularChecks = new CheckQueue<Subscription>((subscription) => this.#check(subscription))
-  readonly #changeChecks = new CheckQueue<Subscription>((subscription) => this.#check(subscription))
+  /**
+   * Checks after changes of accounts: those of clients whose account has changed, and those of all clients whose account or API
+   * key may have changed. The first ones do not wait for the second ones, and these do not wait for those at intervals.
+   */
+  readonly #userChecks = new CheckQueue<Subscription>((subscription) => this.#checkAfterChange(subscription))
+  readonly #groupChecks = new CheckQueue<Subscription>((subscription) => this.#checkAfterChange(subscription))
   readonly #checkTimeoutMs: number
   #changeCount = 0
   readonly #timers: readonly NodeJS.Timeout[]
@@ -59,28 +69,39 @@ export class Subscriptions {
     ]
   }
 
-  /** Number of changes of accounts so far. */
+  /** Number of changes of accounts and API keys so far. */
   get changeCount(): number {
     return this.#changeCount
   }
 
   /**
-   * Adds a subscription until its stream is closed. Its credentials are checked again if accounts have changed while its
-   * list was read.
-   * @param changeCount number of changes of accounts before that
+   * Adds a subscription until its stream is closed. If accounts have changed since its credentials were verified, they are
+   * checked again before it receives events.
    */
-  add(subscription: Subscription, changeCount: number): void {
+  add(subscription: Subscription): void {
     this.#open.add(subscription)
-    if (changeCount !== this.#changeCount) this.#changeChecks.add([subscription])
+    if (subscription.changeCount !== this.#changeCount) this.#requireChecks([subscription], this.#groupChecks)
     subscription.stream.once('close', () => this.#open.delete(subscription))
   }
 
   /** Checks credentials again after accounts have changed. @param ids keys of the users; undefined for all clients */
   checkUsers(ids: readonly string[] | undefined): void {
     this.#changeCount += 1
-    const isOf = ({ userId }: Subscription): boolean =>
-      ids === undefined || (userId !== undefined && ids.includes(userId))
-    this.#changeChecks.add([...this.#open].filter(isOf))
+    if (ids === undefined) this.#requireChecks([...this.#open], this.#groupChecks)
+    else
+      this.#requireChecks(
+        this.#openWhere(({ userId }) => userId !== undefined && ids.includes(userId)),
+        this.#userChecks,
+      )
+  }
+
+  /** Checks API keys again after some have changed. The change does not say whose keys they are. */
+  checkApiKeys(): void {
+    this.#changeCount += 1
+    this.#requireChecks(
+      this.#openWhere(({ hasApiKey }) => hasApiKey),
+      this.#groupChecks,
+    )
   }
 
   /** Ends the heartbeats and the checks at intervals. */
@@ -88,16 +109,34 @@ export class Subscriptions {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
+  #openWhere(isAffected: (subscription: Subscription) => boolean): readonly Subscription[] {
+    return [...this.#open].filter(isAffected)
+  }
+
+  /** Checks credentials again. Until then, the subscriptions receive no events. */
+  #requireChecks(subscriptions: readonly Subscription[], queue: CheckQueue<Subscription>): void {
+    for (const { stream } of subscriptions) stream.requireCheck(this.#changeCount)
+    queue.add(subscriptions)
+  }
+
   #sendHeartbeats(): void {
     for (const { stream } of this.#open) stream.send(heartbeat)
   }
 
+  /** Checks a subscription after a change, unless a check of another queue has covered it. */
+  async #checkAfterChange(subscription: Subscription): Promise<void> {
+    if (subscription.stream.needsCheck) await this.#check(subscription)
+  }
+
   /** Ends the subscription of a client that may not read its list any more, reads another list now, or cannot be checked. */
   async #check(subscription: Subscription): Promise<void> {
-    const { check, list, stream } = subscription
+    const { check, stream } = subscription
     if (stream.destroyed) return
-    const checked = check().catch(() => undefined)
-    const key = await within(this.#checkTimeoutMs, checked, undefined)
-    if (key !== list.source.key) stream.finish()
+    const changeCount = this.#changeCount
+    const checked = check().catch(() => false)
+    const isPermitted = await within(this.#checkTimeoutMs, checked, false)
+    if (isPermitted === true) stream.noteCheck(changeCount)
+    else if (isPermitted === false) stream.finish()
+    else if (stream.needsCheck) setTimeout(() => this.#groupChecks.add([subscription]), retryMs).unref()
   }
 }

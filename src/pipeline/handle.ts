@@ -88,7 +88,7 @@ function methodsOfCollection({ bulk, requireIfMatch }: Resource): typeof collect
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
   const newAuthentication = (): Authentication =>
-    new RequestAuthentication(service.verifyCredentials, request.session, request.context)
+    new RequestAuthentication(service.verifyCredentials, request.session, request.context, service.live?.changeCount)
   if (request.method === 'OPTIONS') {
     await requireAccess(service, request, newAuthentication())
     return emptyResponse(methodsFor(request).allow)

@@ -1,5 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
+import { apiKeyScheme } from '../access/api-keys/api-key-authenticator'
+import { schemeOf } from '../access/authenticator'
 import { clientName } from '../access/client-network'
 import { RequestAuthentication } from '../access/request-authentication'
 import { transientErrorOf } from '../connection/database-error'
@@ -60,16 +62,17 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
   const subscriber: Subscriber = {
     client: clientName(request.session),
     userId: isAnonymous ? undefined : String(principal.id),
+    hasApiKey: schemeOf(headers.authorization ?? '') === apiKeyScheme.toLowerCase(),
+    changeCount: request.authentication.accountChanges,
     memory: request.responseMemory(),
     lastId: headers['last-event-id']?.toString(),
     disconnected,
     check: async () => {
       try {
-        return (await buildSource(service, await readmit(service, request))).key
+        return (await buildSource(service, await readmit(service, request))).key === source.key
       } catch (error) {
-        // While the database is not available, nothing is read either.
         if (transientErrorOf(error, session.dataSource) === undefined) throw error
-        return source.key
+        return undefined
       }
     },
   }
