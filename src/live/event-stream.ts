@@ -69,6 +69,7 @@ export class EventStream extends Readable {
    * @param change number of the last change of accounts before the check began
    */
   noteCheck(change: number): void {
+    if (this.destroyed) return
     this.#checkedChange = Math.max(this.#checkedChange, change)
     const count = this.#held.findIndex((text) => text.change > this.#checkedChange)
     for (const { bytes } of this.#held.splice(0, count < 0 ? this.#held.length : count)) {
