@@ -30,23 +30,34 @@ export async function findReferences(
   const found = new Map<Field, Set<string>>()
   for (const field of new Set(references.map(([one]) => one))) {
     const keys = new Map(
-      references.flatMap(([one, key]) => (one === field ? [[textOf(field, key), key] as const] : [])),
+      references.flatMap(([one, key]) => (one === field ? [[boundText(store, field, key), key] as const] : [])),
     )
     const texts = new Set<string>()
     const readKey = buildRowReader(field.columns.map(toReferenced), store.dataSource)
     // A single key is looked up when it is checked.
     for (let start = 0; keys.size > 1 && start < keys.size; start += maxKeys) {
       const chunk = padList([...keys.values()].slice(start, start + maxKeys))
-      for (const raw of await findKeys(session, store, field, chunk)) texts.add(textOf(field, readKey(raw)))
+      for (const raw of await findKeys(session, store, field, chunk)) texts.add(boundText(store, field, readKey(raw)))
     }
     found.set(field, texts)
   }
-  return (field, key) => found.get(field)?.has(textOf(field, key)) === true
+  return (field, key) => found.get(field)?.has(boundText(store, field, key)) === true
 }
 
-/** Text of a key. The values of two texts that differ may still be equal in the database. */
-function textOf({ columns }: Field, key: readonly unknown[]): string {
-  return JSON.stringify(columns.map(({ valueType }, index) => valueType.toJson(key[index])))
+/**
+ * Text of the values of a key as they are sent to the database. Keys with the same text are equal there, which is not true for
+ * their JSON form: it has no milliseconds. Keys with different texts may be equal in the database too.
+ */
+function boundText({ dataSource }: Store, { columns }: Field, key: readonly unknown[]): string {
+  const texts = columns.map((column, index) => {
+    const { valueType, valueColumn } = column
+    const value = toBindParameter(dataSource, column, key[index])
+    // Drivers return some numbers as texts, such as those of `bigint` columns, and decimals with another number of zeros.
+    const isNumber = typeof value === 'number' || typeof value === 'bigint'
+    if (valueType.name !== 'decimal' || valueColumn.transformer !== undefined) return isNumber ? String(value) : value
+    return valueType.toCompared?.(String(value)) ?? value
+  })
+  return JSON.stringify(texts)
 }
 
 /** The column that a column of a foreign key refers to. */

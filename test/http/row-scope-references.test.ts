@@ -1,9 +1,10 @@
-import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn, type Relation } from 'typeorm'
+import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn, type Relation } from 'typeorm'
 import { Resource, type Rule } from 'typeorm-resources'
 import { send } from '../client'
+import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** References to records in and out of scope: hidden ones, composite ones, and those that the scope presets. */
+/** References to records in and out of scope: hidden ones, composite ones, those that the scope presets, and those of many records. */
 
 const tenantOne: Rule = () => ({ id: 1 })
 const nobody: Rule = () => null
@@ -58,9 +59,32 @@ class Doc {
   @ManyToOne(() => Firm, { nullable: false }) firm!: Relation<Firm>
 }
 
+const instant = { type: isPostgres ? 'timestamptz' : 'datetime', ...(isMariadb && { precision: 3 }) } as const
+
+/** Bookings refer to the time, of which records show no fraction of a second. */
+@Entity()
+@Resource({ auth: tenantOne, scope: (me) => ({ tenant: me.id }) })
+class Slot {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ ...instant, unique: true }) time!: Date
+  @Column('int') tenant!: number
+}
+
+@Entity()
+@Resource({ auth: tenantOne, bulk: true })
+class Booking {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Slot, { nullable: true })
+  @JoinColumn({ referencedColumnName: 'time' })
+  slot!: Relation<Slot> | null
+}
+
+/** The first one is out of scope. */
+const times = ['2024-02-29T10:20:30.250Z', '2024-02-29T10:20:30.500Z', '2024-02-29T10:20:40.000Z'] as const
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Project, Hidden, Shown, Firm, Doc] })
+  world = await openWorld({ entities: [Project, Hidden, Shown, Firm, Doc, Slot, Booking] })
   const insert = (entity: new () => object, rows: readonly object[]): Promise<unknown> =>
     world.dataSource.getRepository<object>(entity).insert([...rows])
   await insert(Project, [
@@ -70,6 +94,10 @@ beforeAll(async () => {
   await insert(Hidden, [{ id: 1, tenant: 1, number: 1 }])
   await insert(Shown, [{ id: 1, tenant: 1, number: 1 }])
   await insert(Firm, [{ id: 1 }, { id: 2 }])
+  await insert(
+    Slot,
+    times.map((time, index) => ({ time: new Date(time), tenant: index === 0 ? 2 : 1 })),
+  )
 })
 afterAll(async () => {
   await world.close()
@@ -103,6 +131,17 @@ test('Presets: a preset reference need not be visible to the principal', async (
   const replies = [2, 9].map((firm_id) => send(world.url, 'POST /api/doc/', { body: { id: 2, firm_id } }))
   const [existing, missing] = await Promise.all(replies)
   expect([existing?.status, existing?.text]).toEqual([400, missing?.text])
+})
+
+// On SQLite, a date-time with a fraction of a second does not equal the stored one.
+const testOnServers = isPostgres || isMariadb ? test : test.skip
+testOnServers('Bulk writes: a key out of scope that records show like a visible one is refused', async () => {
+  const bodies = times.map((slot_id) => ({ slot_id }))
+  const refused = await send(world.url, 'POST /api/booking/', { body: bodies })
+  const errors = [{ index: 0, field: 'slot_id', message: 'points to no slot' }]
+  expect([refused.status, refused.json()]).toMatchObject([400, { errors }])
+  expect(await world.sql('SELECT * FROM "booking"')).toEqual([])
+  expect((await send(world.url, 'POST /api/booking/', { body: bodies.slice(1) })).status).toBe(201)
 })
 
 test('OpenAPI document: a hidden foreign key that the scope can set is not required', async () => {
