@@ -13,35 +13,78 @@ import type { ResourceView } from '../schema/resource-view'
 import type { StoredColumn } from '../schema/stored-column'
 import { equalsAnyKey } from './key-predicate'
 
-/** Whether a foreign key is known to refer to a record that the principal may see. */
-export type KnownReferences = (field: Field, key: readonly unknown[]) => boolean
-
-export const noReferences: KnownReferences = () => false
+/** Finds out whether a foreign key refers to a record that exists and that the principal may see. */
+export type ReferenceLookup = (field: Field, key: readonly unknown[]) => Promise<boolean>
 
 /** Maximum number of keys in one statement. */
 const maxKeys = 256
+/** The same in the next statements, if the database has rejected one of the keys: few are then looked up one by one. */
+const maxKeysAfterError = 16
 
-/** Looks up the records of many foreign keys, by one statement for each field and {@link maxKeys} different keys. */
-export async function findReferences(
+/** Returns a lookup that runs a statement for each call. */
+export function lookUpOneByOne(session: DbSession, store: Store): ReferenceLookup {
+  return async (field, key) => {
+    const records = await findKeys(session, store, field, [key])
+    return records !== undefined && records.length > 0
+  }
+}
+
+/**
+ * Looks up the records of many foreign keys, by one statement for each field and {@link maxKeys} different keys.
+ * @returns a lookup for these foreign keys, to be used before the next write. It runs statements only for keys that the first
+ * ones have not found: one for each key
+ */
+export async function lookUpTogether(
   session: DbSession,
   store: Store,
   references: readonly (readonly [field: Field, key: readonly unknown[]])[],
-): Promise<KnownReferences> {
-  const found = new Map<Field, Set<string>>()
-  for (const field of new Set(references.map(([one]) => one))) {
-    const keys = new Map(
-      references.flatMap(([one, key]) => (one === field ? [[boundText(store, field, key), key] as const] : [])),
-    )
-    const texts = new Set<string>()
-    const readKey = buildRowReader(field.columns.map(toReferenced), store.dataSource)
-    // A single key is looked up when it is checked.
-    for (let start = 0; keys.size > 1 && start < keys.size; start += maxKeys) {
-      const chunk = padList([...keys.values()].slice(start, start + maxKeys))
-      for (const raw of await findKeys(session, store, field, chunk)) texts.add(boundText(store, field, readKey(raw)))
-    }
-    found.set(field, texts)
+): Promise<ReferenceLookup> {
+  const keysByField = new Map<Field, Map<string, readonly unknown[]>>()
+  for (const [field, key] of references) {
+    const keys = keysByField.get(field) ?? new Map<string, readonly unknown[]>()
+    keysByField.set(field, keys.set(boundText(store, field, key), key))
   }
-  return (field, key) => found.get(field)?.has(boundText(store, field, key)) === true
+  const results = new Map<Field, Map<string, boolean>>()
+  for (const [field, keys] of keysByField) {
+    const found = await findTogether(session, store, field, [...keys.values()], maxKeys)
+    results.set(field, new Map([...found].map((text) => [text, true])))
+  }
+  const lookUp = lookUpOneByOne(session, store)
+  return async (field, key) => {
+    const ofField = results.get(field)
+    const text = boundText(store, field, key)
+    const exists = ofField?.get(text) ?? (await lookUp(field, key))
+    ofField?.set(text, exists)
+    return exists
+  }
+}
+
+/**
+ * Looks up several different keys of one field.
+ * @param chunkSize maximum number of keys in one statement
+ * @returns texts of keys whose records were found. Others may exist too
+ */
+async function findTogether(
+  session: DbSession,
+  store: Store,
+  field: Field,
+  keys: readonly (readonly unknown[])[],
+  chunkSize: number,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  // A single key is looked up when it is checked.
+  if (keys.length < 2) return found
+  const readKey = buildRowReader(field.columns.map(toReferenced), store.dataSource)
+  for (let start = 0; start < keys.length; start += chunkSize) {
+    const chunk = keys.slice(start, start + chunkSize)
+    const records = await findKeys(session, store, field, padList(chunk))
+    const texts =
+      records === undefined && chunk.length > maxKeysAfterError
+        ? await findTogether(session, store, field, chunk, maxKeysAfterError)
+        : (records ?? []).map((raw) => boundText(store, field, readKey(raw)))
+    for (const text of texts) found.add(text)
+  }
+  return found
 }
 
 /**
@@ -70,26 +113,17 @@ export function referencedEntity({ relation, name }: Field): { readonly name: st
   return relation?.inverseEntityMetadata ?? { name }
 }
 
-/** Whether a foreign key's record exists, and the principal may see it. */
-export async function referencedExists(
-  session: DbSession,
-  store: Store,
-  field: Field,
-  key: readonly unknown[],
-): Promise<boolean> {
-  return (await findKeys(session, store, field, [key])).length > 0
-}
-
 /**
  * Looks up the records of several keys that exist and are visible to the principal.
- * @returns the referenced columns of the records
+ * @returns the referenced columns of the records; undefined if the database rejects a value, such as a number out of range.
+ * No record has such a value as its key
  */
 async function findKeys(
   session: DbSession,
   store: Store,
   field: Field,
   keys: readonly (readonly unknown[])[],
-): Promise<readonly RawRow[]> {
+): Promise<readonly RawRow[] | undefined> {
   const { view, dataSource } = store
   const { values, bind } = collectValues()
   const target = field.relation && view.related(field.relation)
@@ -105,13 +139,12 @@ async function findKeys(
     compile(dataSource, referencedQuery(store, field, rows, visible), values.length),
   )
   const find = (inner: DbSession): Promise<{ readonly records: readonly RawRow[] }> => execute(inner, statement, values)
-  const { records } = await runFallible(session, find).catch((error: unknown) => {
-    // If the database rejects the value, such as a number out of range, no record has it as its key.
+  const result = await runFallible(session, find).catch((error: unknown) => {
     if (field.relation === undefined) throw error
     if (violationOf(error, dataSource, field.relation.inverseEntityMetadata) === undefined) throw error
-    return { records: [] }
+    return undefined
   })
-  return records
+  return result?.records
 }
 
 /** Query for the visible records of the resource that a foreign key refers to. */

@@ -7,7 +7,7 @@ import type { ResourceView } from '../schema/resource-view'
 import type { Change } from './change'
 import { changedReferences, incompleteReferences } from './changed-references'
 import { guardedTarget, needsLookup } from './reference-lookups'
-import { findReferences, type KnownReferences, noReferences, referencedEntity, referencedExists } from './referenced'
+import { lookUpOneByOne, lookUpTogether, type ReferenceLookup, referencedEntity } from './referenced'
 import type { WriteStore } from './write-store'
 
 /**
@@ -48,8 +48,8 @@ function guardedTargets(view: ResourceView, change: Change, guarded: readonly Fi
 }
 
 /**
- * Checks the foreign keys of several records like {@link checkReferences}. The keys of one field are looked up by one
- * statement.
+ * Checks the foreign keys of several records like {@link checkReferences}. The different keys of one field are looked up
+ * together, by few statements.
  */
 export async function checkManyReferences(
   session: DbSession,
@@ -65,14 +65,14 @@ export async function checkManyReferences(
     const incomplete = records.flatMap(({ change }) => incompleteReferences(view, change, isIncomplete))
     await policies?.checkAccess(incomplete.flatMap((field) => guardedTarget(view, field) ?? []))
   }
-  const known = await findReferences(
+  const lookUp = await lookUpTogether(
     session,
     store,
     records.flatMap(({ change }) => changedReferences(view, change, matches)),
   )
   for (const { change, errors } of records) {
     if (errors.isFull) return
-    await checkReferences(session, store, change, errors, matches, known)
+    await checkReferences(session, store, change, errors, matches, lookUp)
   }
 }
 
@@ -80,7 +80,7 @@ export async function checkManyReferences(
  * Adds an error for each foreign key that refers to no record and of which at least one column is written
  * (specification: Foreign keys). A record that the principal may not see counts as missing.
  * @param matches selects the foreign keys to check. Default: all
- * @param known references that need no lookup
+ * @param lookUp Default: a statement for each foreign key
  */
 export async function checkReferences(
   session: DbSession,
@@ -88,11 +88,11 @@ export async function checkReferences(
   change: Change,
   errors: FieldErrors,
   matches: (field: Field) => boolean = () => true,
-  known: KnownReferences = noReferences,
+  lookUp: ReferenceLookup = lookUpOneByOne(session, store),
 ): Promise<void> {
   const { view } = store
   for (const [field, key] of changedReferences(view, change, matches)) {
-    if (known(field, key) || (await referencedExists(session, store, field, key))) continue
+    if (await lookUp(field, key)) continue
     addReferenceError(view, field, targetName(view, field), change.values, errors)
   }
 }
