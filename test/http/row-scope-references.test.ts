@@ -1,7 +1,7 @@
 import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn, type Relation } from 'typeorm'
 import { Resource, type Rule } from 'typeorm-resources'
 import { send } from '../client'
-import { isMariadb, isPostgres } from '../world/leg'
+import { isMariadb, isPostgres, isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /** References to records in and out of scope: hidden ones, composite ones, those that the scope presets, and those of many records. */
@@ -133,16 +133,17 @@ test('Presets: a preset reference need not be visible to the principal', async (
   expect([existing?.status, existing?.text]).toEqual([400, missing?.text])
 })
 
-// On SQLite, a date-time with a fraction of a second does not equal the stored one.
-const testOnServers = isPostgres || isMariadb ? test : test.skip
-testOnServers('Bulk writes: a key out of scope that records show like a visible one is refused', async () => {
-  const bodies = times.map((slot_id) => ({ slot_id }))
-  const refused = await send(world.url, 'POST /api/booking/', { body: bodies })
-  const errors = [{ index: 0, field: 'slot_id', message: 'points to no slot' }]
-  expect([refused.status, refused.json()]).toMatchObject([400, { errors }])
-  expect(await world.sql('SELECT * FROM "booking"')).toEqual([])
-  expect((await send(world.url, 'POST /api/booking/', { body: bodies.slice(1) })).status).toBe(201)
-})
+// On SQLite, a foreign key to a date-time does not find the stored one.
+if (!isSqlite) {
+  test('Bulk writes: a key out of scope that records show like a visible one is refused', async () => {
+    const bodies = times.map((slot_id) => ({ slot_id }))
+    const refused = await send(world.url, 'POST /api/booking/', { body: bodies })
+    const errors = [{ index: 0, field: 'slot_id', message: 'points to no slot' }]
+    expect([refused.status, refused.json()]).toMatchObject([400, { errors }])
+    expect(await world.sql('SELECT * FROM "booking"')).toEqual([])
+    expect((await send(world.url, 'POST /api/booking/', { body: bodies.slice(1) })).status).toBe(201)
+  })
+}
 
 test('OpenAPI document: a hidden foreign key that the scope can set is not required', async () => {
   const reply = await send(world.url, 'GET /api/openapi.json')
