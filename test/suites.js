@@ -43,7 +43,7 @@ const drivers = [
     'indexes',
   ],
   ...['nested-conflicts', 'nested-keys', 'orderings', 'owners', 'paging', 'passwords', 'permissions', 'problems'],
-  ...['refusals', 'row-scopes', 'search', 'search-index', 'selected-fields', 'session-settings'],
+  ...['refusals', 'row-scopes', 'search', 'search-index', 'selected-fields', 'session-settings', 'stored-decimals'],
   ...['unreadable-references', 'vanished-pages', 'write-statements'],
 ]
 

@@ -1,17 +1,22 @@
 import { booleanType } from '../value/boolean'
 import { dateTimeType, dateType, timeType } from '../value/date-time'
 import { jsonType, simpleArrayType } from '../value/json'
-import { decimalType, floatType, integerRange, integerType, safeRange } from '../value/number'
+import { type DecimalShape, decimalType, floatType, integerRange, integerType, safeRange } from '../value/number'
 import { uuidTextType } from '../value/text'
+import type { ColumnMetadata } from './metadata'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
 /** Maximum number of digits of a decimal that SQLite stores exactly: it stores decimals as doubles. */
 export const exactDigits = 15
-const decimal: BuildValueType = ({ precision, scale = 0 }) =>
+
+/** The digits of a decimal column. */
+export const decimalShape = ({ precision, scale = 0 }: ColumnMetadata): DecimalShape =>
   typeof precision === 'number'
-    ? decimalType({ whole: precision - scale, fraction: scale, significant: Math.min(precision, exactDigits) })
-    : decimalType({ whole: exactDigits, fraction: exactDigits, significant: exactDigits })
+    ? { whole: precision - scale, fraction: scale, significant: Math.min(precision, exactDigits) }
+    : { whole: exactDigits, fraction: exactDigits, significant: exactDigits }
+
+const decimal: BuildValueType = (column) => decimalType(decimalShape(column))
 
 /**
  * Value types of SQLite's column types. SQLite stores integers of 64 bits in every integer column; columns that TypeORM

@@ -9,6 +9,7 @@ import { objectParameter } from '../object-parameter'
 import { sqliteAggregates } from './aggregate-sql'
 import { sqliteCompared, sqliteCursor, sqliteOperand } from './cursor'
 import { globPattern } from './glob'
+import { toStoredDecimal } from './stored-decimal'
 import { sqliteTextSearch } from './text-search'
 import { addTimeLimit, timeLimitSql } from './time-limit'
 
@@ -82,7 +83,7 @@ export const sqlite: Dialect = {
     isDateTime(column) && typeof prepared === 'string'
       ? prepared.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
       : prepared,
-  toStoredValue: (_, prepared) => prepared,
+  toStoredValue: toStoredDecimal,
   comparisonSql: sqliteCompared,
   operandSql: sqliteOperand,
   // SQLite has neither booleans nor dates: they are bound in the format that TypeORM stores. sqlite3 would bind a
