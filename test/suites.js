@@ -43,7 +43,16 @@ const drivers = [
     'indexes',
   ],
   ...['nested-conflicts', 'nested-keys', 'orderings', 'owners', 'paging', 'passwords', 'permissions', 'problems'],
-  ...['refusals', 'row-scopes', 'search', 'search-index', 'selected-fields', 'session-settings', 'stored-decimals'],
+  ...[
+    'refusals',
+    'rounded-values',
+    'row-scopes',
+    'search',
+    'search-index',
+    'selected-fields',
+    'session-settings',
+    'stored-decimals',
+  ],
   ...['unreadable-references', 'vanished-pages', 'write-statements'],
 ]
 

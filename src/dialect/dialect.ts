@@ -115,6 +115,19 @@ export interface SqlExpressions {
     columns: readonly string[],
     rows: readonly (readonly string[])[],
   ) => string
+  /**
+   * Predicate that a column has the value that an INSERT stores for a value with more digits; undefined if the column stores
+   * all digits of the values of its type. It can use an index.
+   * @param bind binds the value
+   * @param exact builds the predicate that the column has the value itself
+   */
+  readonly equalsStored: (
+    stored: StoredColumn,
+    column: string,
+    dataSource: DataSource,
+    bind: () => string,
+    exact: () => string,
+  ) => string | undefined
   /** Expression that truncates a date, time or date-time column to a precision. */
   readonly truncateSql: (stored: StoredColumn, column: string, precision: Precision) => string
   /**

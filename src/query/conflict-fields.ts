@@ -109,7 +109,7 @@ export interface ConflictQuery extends Query {
   readonly cacheKey: string
 }
 
-/** Query for the keys of the visible records that have these values. */
+/** Query for the keys of the visible records that have the values which the database stores for these values. */
 export function conflictQuery(
   view: ResourceView,
   fields: ConflictFields,
@@ -118,7 +118,9 @@ export function conflictQuery(
   const conditions: Comparison[] = []
   const values: unknown[][] = []
   const compare = (field: Field, operator: Comparison['operator'], value: unknown): void => {
-    conditions.push({ type: 'compare', on: { alias: rootAlias, field }, operator, valuesIndex: values.length })
+    const on = { alias: rootAlias, field }
+    const asStored = operator === 'eq' && ({ asStored: true } as const)
+    conditions.push({ type: 'compare', on, operator, valuesIndex: values.length, ...asStored })
     values.push([value])
   }
   fields.forEach((field, index) => {

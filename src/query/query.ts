@@ -33,6 +33,11 @@ export interface Comparison {
   readonly operator: OperatorName
   /** Index of the values in `Query.values`. */
   readonly valuesIndex: number
+  /**
+   * For `eq` with one value: compares with the digits of the value that the column stores, which may be fewer than those of the
+   * value.
+   */
+  readonly asStored?: true
   /** Name of a filter to suggest if the value is not a key of the related resource: `country__name` for `country`. */
   readonly suggestion?: string | undefined
 }

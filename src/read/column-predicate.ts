@@ -26,6 +26,14 @@ export function compareColumn(side: Side, operator: OperatorName, values: readon
   return comparisons[operator](side, values)
 }
 
+/** Returns the SQL of the condition that a column has the value that the database stores for a value. */
+export function equalsStored(side: Side, value: unknown): string {
+  const { dataSource, stored, column } = side
+  const exact = (): string => compareColumn(side, 'eq', [value])
+  const bindValue = (): string => bindStored(side, value)
+  return dialectOf(dataSource).equalsStored(stored, column, dataSource, bindValue, exact) ?? exact()
+}
+
 /** Whether the SQL depends only on the number of values, and each value is bound once, in order. */
 export function bindsEachValue({ valueType }: StoredColumn, operator: OperatorName): boolean {
   return valueType.upperBound === undefined && valueOperators.has(operator)

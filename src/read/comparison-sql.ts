@@ -3,7 +3,15 @@ import type { Bind } from '../connection/compile'
 import { padList } from '../dialect/in-list'
 import type { Comparison } from '../query/query'
 import type { OperatorName } from '../value/value-type'
-import { allSql, anySql, bindsEachValue, compareColumn, equalsAnyRowSql, type Side } from './column-predicate'
+import {
+  allSql,
+  anySql,
+  bindsEachValue,
+  compareColumn,
+  equalsAnyRowSql,
+  equalsStored,
+  type Side,
+} from './column-predicate'
 import { comparisonColumnSql, toBindParameter } from './row'
 
 /** Whether the operator compares with a list: the comparison holds for any of its values. */
@@ -11,7 +19,7 @@ const isList = (operator: OperatorName): boolean => operator === 'eq' || operato
 
 /** Writes a comparison as SQL. All values are bound, so the SQL contains no value. */
 export function comparisonSql(
-  { on, operator }: Comparison,
+  { on, operator, asStored }: Comparison,
   operands: readonly unknown[],
   dataSource: DataSource,
   bind: Bind,
@@ -21,7 +29,9 @@ export function comparisonSql(
   )
   const values = isList(operator) ? padList(operands) : operands
   const [side] = sides
-  if (side !== undefined && sides.length === 1) return compareColumn(side, operator, values)
+  if (side !== undefined && sides.length === 1) {
+    return asStored ? equalsStored(side, operands[0]) : compareColumn(side, operator, values)
+  }
   if (operator === 'is')
     return anySql(values.map((value) => (value === 'null' ? isNullSql(sides) : isNotNullSql(sides))))
   return compareRows(sides, operator, values as readonly (readonly unknown[])[])
@@ -38,9 +48,9 @@ export function bindComparisonValues(
   dataSource: DataSource,
   bind: Bind,
 ): string {
-  const { on, operator } = comparison
+  const { on, operator, asStored } = comparison
   const [column, ...others] = on.field.columns
-  if (column === undefined || others.length > 0 || !bindsEachValue(column, operator)) {
+  if (column === undefined || others.length > 0 || asStored || !bindsEachValue(column, operator)) {
     return comparisonSql(comparison, operands, dataSource, bind)
   }
   const values = isList(operator) ? padList(operands) : operands

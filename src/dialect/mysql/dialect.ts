@@ -59,6 +59,14 @@ export const mysql: Dialect = {
   ...mysqlAggregates,
   textSearch: mysqlTextSearch,
   ...exactEquality({ hasLooseCollation, exact: (stored, column) => exact(unpadded(stored, column)), inRows }),
+  // The server truncates or rounds, as `sql_mode` says, and the cast does the same. If another program has created the table, the
+  // column may store more digits than the entity declares, which is none by default: its text is longer then.
+  equalsStored: ({ valueColumn: { type, precision } }, column, _, bind, exact) => {
+    const digits = precision ?? 0
+    if (!dateTimeTypes.has(type) || digits >= 3) return undefined
+    const length = digits === 0 ? 19 : 20 + digits
+    return `(${exact()} OR ${column} = CAST(${bind()} AS DATETIME(${digits})) AND LENGTH(${column}) = ${length})`
+  },
   // Truncates the text before the cast, because a cast may round.
   truncateSql: (stored, column, precision) => {
     const { type } = stored.valueColumn

@@ -20,6 +20,16 @@ import { arrayTypes, buildBigIntReader, buildParser, isBigIntColumn, parserOidOf
 
 /** Types that are read as text (`::text`): pg would parse them into objects, and a date into a local date-time. */
 const readAsText: ReadonlySet<string> = new Set(['date', 'interval', 'point', 'circle'])
+/**
+ * Types whose precision is the number of digits of the fraction of a second, with the maximum number of digits that values may
+ * have. Date-times have milliseconds.
+ */
+const roundedTypes: ReadonlyMap<string, number> = new Map([
+  ['timestamp without time zone', 3],
+  ['timestamp with time zone', 3],
+  ['time with time zone', 6],
+  ['interval', 6],
+])
 /** Query for whether the default collation converts the case of non-ASCII letters. */
 const collationQuery = `SELECT lower('É') = 'é' AS "folds"`
 /** Types for which `octet_length` works without a cast. */
@@ -59,6 +69,14 @@ export const postgres: Dialect = {
   textSearch: postgresTextSearch,
   equalsAny: (_, column, values) => inList(column, values),
   equalsAnyRow: (_, columns, rows) => inRows(columns, rows),
+  // PostgreSQL rounds, and the cast rounds in the same way. The exact value is not compared too: with OR and LIMIT, the planner
+  // would read the whole table.
+  equalsStored: ({ valueColumn }, column, { driver }, bind) => {
+    const type = driver.normalizeType(valueColumn)
+    const { precision } = valueColumn
+    if (typeof precision !== 'number' || precision >= (roundedTypes.get(type) ?? 0)) return undefined
+    return `${column} = CAST(${bind()} AS ${type.replace(/^\w+/, (name) => `${name}(${precision})`)})`
+  },
   // A date column needs no truncation, but the expression of a computed column may return a timestamp.
   truncateSql: (stored, column, precision) => {
     const { type } = stored.valueColumn

@@ -69,6 +69,8 @@ export const sqlite: Dialect = {
   ...sqliteAggregates,
   textSearch: sqliteTextSearch,
   ...exactEquality({ hasLooseCollation, exact, inRows }),
+  // TypeORM stores date-times with milliseconds, whatever the precision of the column is.
+  equalsStored: () => undefined,
   truncateSql: ({ valueColumn: { type } }, column, precision) => {
     const shownLength = shownLengths.get(type)
     if (precision === 'shown' || shownLength !== undefined) return `substr(${column}, 1, ${shownLength ?? 19})`
