@@ -1,6 +1,6 @@
 import { bitType } from '../value/bits'
 import { booleanType } from '../value/boolean'
-import { dateTimeType, dateType, timeType } from '../value/date-time'
+import { dateTimeType, dateType, roundedDateTimeType, timeType } from '../value/date-time'
 import { cubeType, hstoreType, jsonType, simpleArrayType } from '../value/json'
 import { decimalType, floatType, integerRange, integerType, singleFloatType } from '../value/number'
 import {
@@ -26,6 +26,9 @@ const decimal: BuildValueType = ({ precision, scale = 0 }) =>
   typeof precision === 'number'
     ? decimalType({ whole: precision - scale, fraction: scale, significant: precision })
     : decimalType({ whole: maxDecimalDigits, fraction: maxDecimalDigits, significant: maxDecimalDigits })
+/** PostgreSQL rounds a date-time to the precision of its column. The service reads and writes milliseconds. */
+const timestamp: BuildValueType = ({ precision }) =>
+  typeof precision === 'number' && precision < 3 ? roundedDateTimeType(precision) : dateTimeType
 /** PostgreSQL adds spaces at the end, and ignores them in comparisons. */
 const character: BuildValueType = ({ length }) => ({
   ...textType(Number(length) || 1),
@@ -85,10 +88,10 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['time without time zone', timeType],
   ['timetz', offsetTimeType],
   ['time with time zone', offsetTimeType],
-  ['timestamp', dateTimeType],
-  ['timestamp without time zone', dateTimeType],
-  ['timestamptz', dateTimeType],
-  ['timestamp with time zone', dateTimeType],
+  ['timestamp', timestamp],
+  ['timestamp without time zone', timestamp],
+  ['timestamptz', timestamp],
+  ['timestamp with time zone', timestamp],
   ['interval', intervalType],
   ['json', jsonType],
   ['jsonb', jsonType],

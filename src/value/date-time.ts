@@ -118,6 +118,24 @@ export const dateTimeType = buildDateTimeType(
   parseDateTime,
 )
 
+/**
+ * Value type of date-time columns that round to a precision. Bodies cannot have the last instants of the year 9999, which
+ * would be stored in the year 10000.
+ * @param precision number of digits after the seconds
+ */
+export function roundedDateTimeType(precision: number): ValueType {
+  const last = new Date(lastInstant.getTime() - 500 / 10 ** precision)
+  const bound = last.toISOString().replace('T', ' ').replace('Z', '')
+  const isStorable = (value: unknown): boolean => value instanceof Date && value <= last
+  return {
+    ...dateTimeType,
+    fromJson: (json) => {
+      const value = dateTimeType.fromJson(json)
+      return isStorable(value) ? value : refuse(`${dateTimeType.description}, up to ${bound}`)
+    },
+  }
+}
+
 /** Value type of date columns, which can be keys. @param firstYear first year that the column can store */
 export function dateTypeFromYear(firstYear: number): ValueType {
   const from = firstYear > 1 ? ` from the year ${firstYear} on` : ''

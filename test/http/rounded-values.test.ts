@@ -5,7 +5,7 @@ import { permitAllAsUser1 } from '../support/access'
 import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** Values of which the column stores fewer digits than the body has: upserts find them. */
+/** Values of which the column stores fewer digits than the body has: upserts find them, and they do not leave the year 9999. */
 
 /** A unique column of an entity that has no other one. */
 interface Case {
@@ -83,7 +83,7 @@ class Finer {
 }
 
 let world: World
-const { get, post } = apiOf(() => world.url)
+const { get, ids, post, put } = apiOf(() => world.url)
 
 beforeAll(async () => {
   world = await openWorld({ entities: [...cases.map(buildEntity), Finer] })
@@ -121,4 +121,31 @@ if (isMariadb)
         expect([response.status, response.json()]).toEqual([status, expect.objectContaining({ id: index + 1 })])
       }
     }
+  })
+
+/** The last instants of the year 9999, by the number of digits that a column stores. */
+const lastInstants = [
+  ['timestamp0', '23:59:59.499', '23:59:59.500'],
+  ['timestamptz0', '23:59:59.499', '23:59:59.999'],
+  ['timestamptz1', '23:59:59.949', '23:59:59.950'],
+  ['timestamptz', '23:59:59.999', undefined],
+] as const
+
+if (isPostgres)
+  test.each(lastInstants)('no value is rounded to the year 10000: %s', async (type, last, refused) => {
+    const name = `${type}0`
+    const posted = await post(name, { value: `9999-12-31T${last}Z`, n: 0 })
+    expect([posted.status, posted.json()]).toEqual([201, expect.objectContaining({ value: '9999-12-31 23:59:59' })])
+    const { id } = posted.json() as { id: number }
+    expect(await ids(`${name}?value=9999-12-31T23:59:59`)).toEqual([id])
+    expect(await ids(`${name}?value__lte=9999-12-31T23:59:59.999Z&id=${id}`)).toEqual([id])
+    if (refused === undefined) return
+    const body = { value: `9999-12-31T${refused}Z`, n: 0 }
+    const errors = [{ field: 'value', message: expect.stringContaining(`up to 9999-12-31 ${last}`) }]
+    for (const query of ['', '?on_conflict=value']) {
+      const response = await send(world.url, `POST /api/${name}/${query}`, { body })
+      expect([response.status, response.json()]).toMatchObject([400, { errors }])
+    }
+    const changed = await put(`${name}/${id}`, { value: body.value })
+    expect([changed.status, changed.json()]).toMatchObject([400, { errors }])
   })
