@@ -148,30 +148,32 @@ function withoutZeros(text: string): string {
   return digits === '0' ? digits : `${sign}${digits}`
 }
 
-/**
- * Rounds a decimal to the digits that a column can show, half away from zero, as PostgreSQL and MariaDB do.
- * @param fraction maximum number of digits after the decimal point
- * @param significant maximum number of all digits
- * @returns the same text if it is not a decimal, or has no further digits, or too many before the point
- */
-export function roundDecimal(text: string, fraction: number, significant: number): string {
-  const [, sign = '', before = '', after = '', exponent = '0'] = decimalPattern.exec(text) ?? []
-  if (before === '') return text
-  const shift = after.length - Number(exponent)
-  const decimals = Math.max(shift, 0)
-  const digits = BigInt(before + after) * 10n ** BigInt(decimals - shift)
-  const whole = String(digits / 10n ** BigInt(decimals)).replace(/^0$/, '')
-  const kept = Math.min(fraction, significant - whole.length)
-  if (kept < 0 || decimals <= kept) return text
-  const unit = 10n ** BigInt(decimals - kept)
-  const amount = (digits + unit / 2n) / unit
-  const rounded = String(amount).padStart(kept + 1, '0')
-  const point = rounded.length - kept
-  return `${amount === 0n ? '' : sign}${rounded.slice(0, point)}${kept === 0 ? '' : `.${rounded.slice(point)}`}`
-}
-
+/** Greatest number of digits after the point that `Intl.NumberFormat` of Node.js 20 can round to. */
+const maxRoundedFraction = 20
 /** A decimal, also with an exponent, as JavaScript writes numbers. */
-const decimalPattern = /^(-?)(\d{1,400})(?:\.(\d{1,400}))?(?:e([+-]?\d{1,3}))?$/i
+const decimalPattern = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
+
+/**
+ * Returns a function that rounds a decimal to the digits that a column can show, half away from zero, as PostgreSQL and MariaDB
+ * do. Other texts, and numbers with more digits before the point, are unchanged.
+ */
+export function decimalRounder({ fraction, significant }: DecimalShape): (text: string) => string {
+  if (fraction > maxRoundedFraction) return (text) => text
+  const format = new Intl.NumberFormat('en-US', {
+    useGrouping: false,
+    maximumFractionDigits: fraction,
+    maximumSignificantDigits: significant,
+    // Both maximums apply.
+    roundingPriority: 'lessPrecision',
+    signDisplay: 'negative',
+  })
+  const limit = 10 ** significant
+  return (text) => {
+    const isRounded = decimalPattern.test(text) && Math.abs(Number(text)) < limit
+    // A text, unlike a number, is rounded as it is written: 1.005 to 1.01.
+    return isRounded ? format.format(text as `${number}`) : text
+  }
+}
 
 /** Number of digits that identifies every double. `toLocaleString` throws for more than 21. */
 const maxDoubleDigits = 17

@@ -1,8 +1,11 @@
 import { isDate } from 'node:util/types'
+import type { ColumnMetadata } from '../../schema/metadata'
 import { decimalShape, exactDigits } from '../../schema/sqlite-types'
-import { roundDecimal } from '../../value/number'
+import { decimalRounder } from '../../value/number'
 import type { Dialect } from '../dialect'
 import { hasText } from '../object-parameter'
+
+const rounders = new WeakMap<ColumnMetadata, (text: string) => string>()
 
 /**
  * Rounds a decimal that a listener has set to the digits of its column, as the other databases do. SQLite would store all
@@ -16,7 +19,9 @@ export const toStoredDecimal: Dialect['toStoredValue'] = (column, prepared) => {
   const { type, transformer, referencedColumn } = column
   const isRounded = (type === 'decimal' || type === 'numeric') && transformer === undefined
   if (!isRounded || referencedColumn !== undefined || !mayBeDecimal(prepared)) return prepared
-  return roundDecimal(String(prepared), decimalShape(column).fraction, exactDigits)
+  const round = rounders.get(column) ?? decimalRounder({ ...decimalShape(column), significant: exactDigits })
+  rounders.set(column, round)
+  return round(String(prepared))
 }
 
 /** Whether the driver would bind a number or a text, which may be that of an object, such as a `Decimal` of decimal.js. */
