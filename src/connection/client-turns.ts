@@ -5,11 +5,11 @@ export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }
 
-/** Maximum number of statements, or of transactions, that wait, because each takes memory. Further ones are rejected at once. */
+/** Maximum number of waiting tasks, because each takes memory. Further ones are rejected at once. */
 const maxWaiting = 1000
 
-/** A statement or transaction that waits. */
-export interface Waiter<T> {
+/** A statement or a transaction that waits for its turn. */
+export interface WaitingTask<T> {
   readonly client: string
   /** Maximum time that it waits, in milliseconds. */
   readonly limit: number
@@ -18,45 +18,45 @@ export interface Waiter<T> {
 }
 
 /**
- * Queue of statements or transactions in which clients take turns: otherwise, many slow ones of one client would delay those of
- * all others. Their number is limited for each client, so that one client cannot use all connections at the same time.
- * @template T what they wait for, such as a connection
+ * Queue of tasks (statements or transactions) in which clients take turns, so that many slow tasks of one client do not delay those
+ * of others. It also limits how many tasks of one client run at the same time.
+ * @template T what a task waits for, such as a connection
  */
 export class ClientTurns<T> {
-  /** The waiting ones of each client that has any, the oldest first. The first client has the next turn. */
-  readonly #waiting = new Map<string, Set<Waiter<T>>>()
+  /** The waiting tasks of each client that has any, the oldest first. The first client has the next turn. */
+  readonly #waiting = new Map<string, Set<WaitingTask<T>>>()
   #size = 0
   readonly #running = new ClientCounts()
 
-  /** @param maxOfClient maximum number of one client that run at the same time */
-  constructor(private readonly maxOfClient: number) {}
+  /** @param maxRunningOfClient maximum number of running tasks of one client */
+  constructor(private readonly maxRunningOfClient: number) {}
 
-  /** Number of those that wait. */
+  /** Number of waiting tasks. */
   get size(): number {
     return this.#size
   }
 
-  /** The one whose turn it is; undefined if none waits, or only those of clients that have reached their maximum. */
-  get next(): Waiter<T> | undefined {
+  /** The task whose turn it is; undefined if no task waits, or only tasks of clients with the maximum number of running tasks. */
+  get next(): WaitingTask<T> | undefined {
     for (const [client, ofClient] of this.#waiting) {
-      if (this.#running.of(client) < this.maxOfClient) return ofClient.values().next().value
+      if (this.#running.of(client) < this.maxRunningOfClient) return ofClient.values().next().value
     }
     return undefined
   }
 
   /**
-   * Waits for the turn of a client. If too many wait, the newest one of the client that has most is rejected.
+   * Adds a task, and waits for its turn. If too many tasks wait, the newest one of the client that has most is rejected.
    * @param client name of the client
    * @param limit in milliseconds
-   * @throws {ConnectionError} if too many wait, or the limit is exceeded
+   * @throws {ConnectionError} if too many tasks wait, or the limit is exceeded
    */
   async wait(client: string, limit: number): Promise<T> {
     return new Promise((resolve, reject) => {
       const stopWaiting = (): void => {
         clearTimeout(timer)
-        this.#remove(waiter)
+        this.#remove(task)
       }
-      const waiter: Waiter<T> = {
+      const task: WaitingTask<T> = {
         client,
         limit,
         resolve: (value) => {
@@ -69,15 +69,15 @@ export class ClientTurns<T> {
         },
       }
       const timer = setTimeout(
-        () => waiter.reject(new ConnectionError(`no connection was free for ${limit} ms`)),
+        () => task.reject(new ConnectionError(`no connection was free for this client for ${limit} ms`)),
         limit,
       )
-      this.#add(waiter)
+      this.#add(task)
       if (this.#size > maxWaiting) this.#rejectOne()
     })
   }
 
-  /** Starts the next one with the value that it waits for. @returns false if none can start */
+  /** Starts the next task. @param value what it waits for. @returns false if none can start */
   start(value: T): boolean {
     const { next } = this
     if (next === undefined) return false
@@ -87,22 +87,22 @@ export class ClientTurns<T> {
     return true
   }
 
-  /** Counts that one of a client has ended. */
+  /** Notes that a running task of a client has ended. */
   end(client: string): void {
     this.#running.remove(client)
   }
 
-  #add(waiter: Waiter<T>): void {
-    const ofClient = this.#waiting.get(waiter.client) ?? new Set()
-    this.#waiting.set(waiter.client, ofClient.add(waiter))
+  #add(task: WaitingTask<T>): void {
+    const ofClient = this.#waiting.get(task.client) ?? new Set()
+    this.#waiting.set(task.client, ofClient.add(task))
     this.#size += 1
   }
 
-  #remove(waiter: Waiter<T>): void {
-    const ofClient = this.#waiting.get(waiter.client)
-    if (!ofClient?.delete(waiter)) return
+  #remove(task: WaitingTask<T>): void {
+    const ofClient = this.#waiting.get(task.client)
+    if (!ofClient?.delete(task)) return
     this.#size -= 1
-    if (ofClient.size === 0) this.#waiting.delete(waiter.client)
+    if (ofClient.size === 0) this.#waiting.delete(task.client)
   }
 
   /** Makes the next turn of a client the last one. */
@@ -113,10 +113,11 @@ export class ClientTurns<T> {
     this.#waiting.set(client, ofClient)
   }
 
-  /** Rejects the newest one of the client that has most. Of clients with equal numbers, it is that with the last turn. */
+  /** Rejects the newest task of the client that has most. Of clients with equal numbers, it is the one with the last turn. */
   #rejectOne(): void {
-    const most = [...this.#waiting.values()].toSorted((one, other) => one.size - other.size).at(-1)
-    const newest = most && [...most].at(-1)
-    newest?.reject(new ConnectionError(`${maxWaiting} others are already waiting for a connection`))
+    let most = new Set<WaitingTask<T>>()
+    for (const tasks of this.#waiting.values()) if (tasks.size >= most.size) most = tasks
+    const newest = [...most].at(-1)
+    newest?.reject(new ConnectionError(`${maxWaiting} statements or transactions are already waiting for a connection`))
   }
 }

@@ -8,10 +8,10 @@ import { sharedRunner, shareTransaction } from '../sqlite-lock/install'
 import { toDriverParameters } from './compile'
 import { toLoggable } from './database-error'
 import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQueryRunner } from './db-session'
-import { keepingConnectionFree } from './free-connection'
 import { failAfterIgnoredError } from './ignored-errors'
 import { showPrincipal } from './show-principal'
 import type { Statement } from './statement-cache'
+import { keepingConnectionFree } from './transaction-limit'
 
 /** A row as the driver returns it: an object or an array. The key of each column is its position in the SELECT. */
 export type RawRow = Readonly<Record<number, unknown>>

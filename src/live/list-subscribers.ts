@@ -29,7 +29,7 @@ export class ListSubscribers {
     this.#streams.add(stream)
     stream.send(Buffer.from('retry: 1000\n\n'))
     if (missed === undefined) this.#joining.add(stream)
-    // Together: they can be more than may wait for a slow client.
+    // Together: a stream sends one buffer of any size, but ends if further ones exceed the maximum for a slow client.
     else if (missed.length > 0) stream.send(Buffer.concat(missed))
     return missed !== undefined
   }

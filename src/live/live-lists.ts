@@ -82,6 +82,7 @@ export class LiveLists {
 
   /** Reads what has changed. @param changes undefined if every record may have changed */
   receive(changes: readonly TableChange[] | undefined): void {
+    // First, so that events of the same transaction are already held back.
     this.#checkCredentials(changes)
     for (const list of this.#lists.values()) {
       const { table, relatedTables, cascadingTables, updatingTables } = list.source

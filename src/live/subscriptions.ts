@@ -3,6 +3,8 @@ import { within } from '../timers'
 import { CheckQueue } from './check-queue'
 import type { EventStream } from './event-stream'
 
+export type CheckResult = 'permitted' | 'refused' | 'unavailable'
+
 /** A client that subscribes to a live list. */
 export interface Subscriber {
   /** Identifies the user, or the network address of an anonymous client. */
@@ -20,11 +22,11 @@ export interface Subscriber {
   /** Resolves when the client has disconnected. */
   readonly disconnected: Promise<void>
   /**
-   * Checks the credentials again. Returns whether the client may still read the same list; undefined if they cannot be checked
-   * because the database is not available.
+   * Checks the credentials again. The result is `refused` also if the client would now read another list, and `unavailable` if
+   * the database does not respond.
    * @throws {ApiError} if the client may not read the list any more
    */
-  readonly check: () => Promise<boolean | undefined>
+  readonly check: () => Promise<CheckResult>
 }
 
 /** An open subscription. */
@@ -51,11 +53,9 @@ export class Subscriptions {
   readonly #open = new Set<Subscription>()
   /** Checks at intervals. */
   readonly #regularChecks = new CheckQueue<Subscription>((subscription) => this.#check(subscription))
-  /**
-   * Checks after changes of accounts: those of clients whose account has changed, and those of all clients whose account or API
-   * key may have changed. The first ones do not wait for the second ones, and these do not wait for those at intervals.
-   */
+  /** Checks of clients whose account has changed. They do not wait for the checks of {@link #groupChecks}. */
   readonly #userChecks = new CheckQueue<Subscription>((subscription) => this.#checkAfterChange(subscription))
+  /** Checks of clients whose account or API key may have changed, and repeated ones. They do not wait for those at intervals. */
   readonly #groupChecks = new CheckQueue<Subscription>((subscription) => this.#checkAfterChange(subscription))
   readonly #checkTimeoutMs: number
   #changeCount = 0
@@ -133,10 +133,10 @@ export class Subscriptions {
     const { check, stream } = subscription
     if (stream.destroyed) return
     const changeCount = this.#changeCount
-    const checked = check().catch(() => false)
-    const isPermitted = await within(this.#checkTimeoutMs, checked, false)
-    if (isPermitted === true) stream.noteCheck(changeCount)
-    else if (isPermitted === false) stream.finish()
+    const checked = check().catch(() => 'refused' as const)
+    const result = await within(this.#checkTimeoutMs, checked, 'refused')
+    if (result === 'permitted') stream.noteCheck(changeCount)
+    else if (result === 'refused') stream.finish()
     else if (stream.needsCheck) setTimeout(() => this.#groupChecks.add([subscription]), retryMs).unref()
   }
 }

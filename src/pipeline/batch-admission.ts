@@ -3,8 +3,8 @@ import type { DbSession } from '../connection/db-session'
 import { FieldErrors } from '../errors'
 import type { Operation } from '../request/batch'
 import { errorOfOperation } from '../request/operation-error'
+import { passwordsIn, withPasswordsHashed } from './body-passwords'
 import { parseMatching } from './change-many'
-import { passwordsIn, withPasswordsHashed } from './given-passwords'
 import { type AdmittedRequest, admit } from './handle'
 import { checkPasswordCount } from './hash-passwords'
 import { type AddIncludes, prepareWriteIncludes, withoutIncludes } from './included-item'
@@ -36,30 +36,33 @@ export async function admitBatch(
   authentication: RequestAuthentication<DbSession>,
   requested: readonly RequestedOperation[],
 ): Promise<readonly AdmittedOperation[]> {
-  const operations: AdmittedOperation[] = []
+  const checked: AdmittedOperation[] = []
   let passwords = 0
   for (const [index, { operation, request }] of requested.entries()) {
     try {
       const admitted = await admit(service, request, authentication.forOperation(request.context))
       passwords += requireFewPasswords(admitted.request, operation, passwords)
       const including = await checkRelated(service, admitted.request, operation)
-      operations.push({ ...admitted, operation, including })
+      checked.push({ ...admitted, operation, including })
     } catch (error) {
       throw errorOfOperation(index, error)
     }
   }
-  for (const [index, admitted] of operations.entries()) {
-    const request = await withPasswordsHashed(service, admitted.request, () =>
-      [admitted.operation.body].flat().map((body) => ({ body })),
-    )
-    operations[index] = { ...admitted, request }
+  // After all checks: no password is hashed for a batch that they refuse.
+  const operations: AdmittedOperation[] = []
+  for (const [index, admitted] of checked.entries()) {
+    const bodies = [admitted.operation.body].flat().map((body) => ({ body }))
+    try {
+      operations.push({ ...admitted, request: await withPasswordsHashed(service, admitted.request, () => bodies) })
+    } catch (error) {
+      throw errorOfOperation(index, error)
+    }
   }
   return operations
 }
 
 /**
- * Limits the number of passwords in a batch, also of those of related records, because the transaction holds its locks while
- * the passwords are hashed.
+ * Limits the number of passwords in a batch, also of those of related records: each takes tens of milliseconds to be hashed.
  * @param previous number of passwords of the operations before this one
  * @returns the number of passwords of this operation
  * @throws {ApiError} `bad-values`

@@ -1,3 +1,4 @@
+import { withPasswordsHashed } from './body-passwords'
 import { create, requireOneRecord, respondCreated, segmentOf } from './create'
 import { requireNoDryRun } from './dry-run'
 import { importFormat } from './import'
@@ -28,7 +29,8 @@ export const createOrUpdate: BodyAction = async (service, request) => {
       return upsertMany(service, request, body, upsert)
     }
     requireNoDryRun(request)
-    const { isNew, record } = await runWrites(request, (inner) => upsertRecord(service, inner, body, upsert))
+    const hashed = await withPasswordsHashed(service, request, () => [{ body }])
+    const { isNew, record } = await runWrites(hashed, (inner) => upsertRecord(service, inner, body, upsert))
     if (isNew) return respondCreated(request, record, upsert.creation, including)
     const path = `${collection}${segmentOf(store, record.raw)}/`
     return including(savedResponse(200, record, { 'Content-Location': path }), store.readKey(record.raw))

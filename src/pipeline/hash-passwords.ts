@@ -31,7 +31,7 @@ export function checkPasswordCount(
 /** Replaces the passwords in a change set by their hashes, and hashes those that have not been hashed before the transaction. */
 export async function hashPasswords(
   { passwords }: Service,
-  { context, principal, hashes }: PermittedRequest,
+  { context, principal, passwordHashes }: PermittedRequest,
   changes: ChangeSet,
 ): Promise<ChangeSet> {
   if (![...changes.keys()].some((field) => field.password)) return changes
@@ -40,7 +40,7 @@ export async function hashPasswords(
   for (const [field, value] of changes) {
     if (!field.password || typeof value !== 'string') continue
     // Each record has a hash of its own, so that equal passwords cannot be recognized.
-    hashed.set(field, hashes?.get(value)?.pop() ?? (await passwords.hash(value, parties)))
+    hashed.set(field, passwordHashes?.get(value)?.pop() ?? (await passwords.hash(value, parties)))
   }
   return hashed
 }

@@ -9,7 +9,7 @@ import type { ImportFile } from '../request/import-records'
 import type { HttpResponse } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
 import { refuseWrite } from '../write/refuse-write'
-import { withPasswordsHashed } from './given-passwords'
+import { withPasswordsHashed } from './body-passwords'
 import { type Idempotency, runOnce, secretResponse } from './idempotency'
 import { recordsOfImport } from './import'
 import { prepareWriteIncludes } from './included-item'
@@ -53,6 +53,7 @@ export async function prepareKeyed(
   }
   return async (file) => {
     const payload = await payloadOf(service, request, file)
+    // Also for a repeated request: its key is looked up in the transaction.
     const hashed = await withPasswordsHashed(service, request, () => bodiesOf(service, request, file))
     const run = async (transaction: DbTransaction): Promise<HttpResponse> => {
       const outcome = await action(service, { ...hashed, session: transaction })
@@ -63,7 +64,7 @@ export async function prepareKeyed(
   }
 }
 
-/** The bodies of a request, which are parsed again in its transaction. */
+/** The bodies of a request, which are parsed again in its transaction. A request to restore a record has none. */
 function bodiesOf(
   service: Service,
   request: PermittedRequest,

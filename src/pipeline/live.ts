@@ -69,10 +69,11 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
     disconnected,
     check: async () => {
       try {
-        return (await buildSource(service, await readmit(service, request))).key === source.key
+        const { key } = await buildSource(service, await readmit(service, request))
+        return key === source.key ? 'permitted' : 'refused'
       } catch (error) {
         if (transientErrorOf(error, session.dataSource) === undefined) throw error
-        return undefined
+        return 'unavailable'
       }
     },
   }

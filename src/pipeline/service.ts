@@ -160,8 +160,11 @@ export interface PermittedRequest extends ReadRequest {
   readonly principalFor: (resource: Resource, method: string) => Promise<Principal>
   /** Authentication of the request, for the access rules of other resources. */
   readonly authentication: RequestAuthentication<DbSession>
-  /** Unused hashes of the passwords in the body, by password. Missing if they are not hashed before the transaction. */
-  readonly hashes?: ReadonlyMap<string, string[]>
+  /**
+   * Hashes of the passwords in the body, by password. Each is removed when it is used for a record; a repeated transaction hashes
+   * again. Undefined if passwords are hashed when they are written.
+   */
+  readonly passwordHashes?: Map<string, string[]>
 }
 
 /** Request in the transaction of its session. */

@@ -9,8 +9,8 @@ import type { Limits } from '../request/limits'
 import type { Change } from '../write/change'
 import { lockTreesOf } from '../write/lock-trees'
 import { refuseWrite } from '../write/refuse-write'
+import { withPasswordsHashed } from './body-passwords'
 import { DryRun, endDryRun, isDryRun } from './dry-run'
-import { withPasswordsHashed } from './given-passwords'
 import type { PermittedRequest, Service, TransactionRequest } from './service'
 
 /** Default of {@link RecordsWriter.groupSize}. */

@@ -124,6 +124,7 @@ export const dateTimeType = buildDateTimeType(
  * @param precision number of digits after the seconds
  */
 export function roundedDateTimeType(precision: number): ValueType {
+  // Half of the last stored digit, in milliseconds.
   const last = new Date(lastInstant.getTime() - 500 / 10 ** precision)
   const bound = last.toISOString().replace('T', ' ').replace('Z', '')
   const isStorable = (value: unknown): boolean => value instanceof Date && value <= last

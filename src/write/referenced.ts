@@ -18,7 +18,10 @@ export type ReferenceLookup = (field: Field, key: readonly unknown[]) => Promise
 
 /** Maximum number of keys in one statement. */
 const maxKeys = 256
-/** The same in the next statements, if the database has rejected one of the keys: few are then looked up one by one. */
+/**
+ * Maximum number of keys in one statement after the database has rejected a larger one. Only the keys of a statement that is
+ * rejected again are looked up one by one.
+ */
 const maxKeysAfterError = 16
 
 /** Returns a lookup that runs a statement for each call. */
@@ -96,9 +99,9 @@ function boundText({ dataSource }: Store, { columns }: Field, key: readonly unkn
     const { valueType, valueColumn } = column
     const value = toBindParameter(dataSource, column, key[index])
     // Drivers return some numbers as texts, such as those of `bigint` columns, and decimals with another number of zeros.
-    const isNumber = typeof value === 'number' || typeof value === 'bigint'
-    if (valueType.name !== 'decimal' || valueColumn.transformer !== undefined) return isNumber ? String(value) : value
-    return valueType.toCompared?.(String(value)) ?? value
+    const isDecimal = valueType.name === 'decimal' && valueColumn.transformer === undefined
+    if (isDecimal) return valueType.toCompared?.(String(value)) ?? value
+    return typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
   })
   return JSON.stringify(texts)
 }

@@ -112,7 +112,10 @@ describe.each([
       await runner.connect()
       const requests = await flood(clients, many, request, () => '192.0.2.1')
       const other = sendAs('192.0.2.2', request)
-      await until('all requests wait', () => arrived() === many + 1 && answered.length >= refusals)
+      await until(
+        'all requests arrive, and those that are too many are refused',
+        () => arrived() === many + 1 && answered.length >= refusals,
+      )
       await sleep(100)
       const refused = answered.splice(0)
       expect(refused.every(({ client, status }) => client === '192.0.2.1' && status === 503)).toBe(true)

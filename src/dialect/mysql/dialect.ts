@@ -60,7 +60,8 @@ export const mysql: Dialect = {
   textSearch: mysqlTextSearch,
   ...exactEquality({ hasLooseCollation, exact: (stored, column) => exact(unpadded(stored, column)), inRows }),
   // The server truncates or rounds, as `sql_mode` says, and the cast does the same. If another program has created the table, the
-  // column may store more digits than the entity declares, which is none by default: its text is longer then.
+  // column may store more digits than the entity declares (none by default). Its text is longer then, and only the exact value
+  // is compared.
   equalsStored: ({ valueColumn: { type, precision } }, column, _, bind, exact) => {
     const digits = precision ?? 0
     if (!dateTimeTypes.has(type) || digits >= 3) return undefined

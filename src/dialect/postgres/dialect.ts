@@ -75,6 +75,7 @@ export const postgres: Dialect = {
     const type = driver.normalizeType(valueColumn)
     const { precision } = valueColumn
     if (typeof precision !== 'number' || precision >= (roundedTypes.get(type) ?? 0)) return undefined
+    // For example `timestamp(0) with time zone`.
     return `${column} = CAST(${bind()} AS ${type.replace(/^\w+/, (name) => `${name}(${precision})`)})`
   },
   // A date column needs no truncation, but the expression of a computed column may return a timestamp.

@@ -12,6 +12,8 @@ class TransactionLimit {
   #free: number
 
   constructor(poolSize: number) {
+    // A function of the application that queries in a transaction needs a second connection. So one stays free: of the pool, and
+    // of those that a client can have.
     this.#turns = new ClientTurns(Math.max(1, maxConnectionsOfClient(poolSize) - 1))
     this.#free = Math.max(1, poolSize - 1)
   }
@@ -38,10 +40,8 @@ class TransactionLimit {
 const limits = sharedByCopies('transactionLimits', () => new WeakMap<DataSource, TransactionLimit>())
 
 /**
- * Runs a transaction that calls functions of the application, such as validators. At least one connection of the pool is not
- * used for such transactions: a function that queries through the data source needs a second connection, so that these
- * transactions would deadlock if they held all connections. For the same reason, those of one client use one connection fewer
- * than it can have.
+ * Runs a transaction that calls functions of the application, such as validators. The number of such transactions is limited:
+ * they would deadlock if they held all connections while their functions query through the data source.
  * @throws {ConnectionError} if the transaction cannot begin within the session's limit
  */
 export async function keepingConnectionFree<T>(session: DbSession, run: () => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import { memberOf, membersNamed } from './related-rules'
 import type { PermittedRequest, Service } from './service'
 
 /** A password in a body. */
-export interface GivenPassword {
+export interface BodyPassword {
   /** `people[0].password`. */
   readonly path: string
   /** Not checked yet: any JSON. */
@@ -18,7 +18,7 @@ export interface GivenPassword {
  * The passwords in a body, also of those of its related records.
  * @param body members of a parsed body, or an object of JSON
  */
-export function passwordsIn(view: ResourceView, body: unknown, level = 0): readonly GivenPassword[] {
+export function passwordsIn(view: ResourceView, body: unknown, level = 0): readonly BodyPassword[] {
   const name = passwordFieldOf(view)?.name
   const value = name === undefined ? undefined : memberOf(body, name)
   const own = name === undefined || value === undefined ? [] : [{ path: name, value }]
@@ -51,8 +51,8 @@ interface BodyAt {
 }
 
 /**
- * Hashes the passwords in the bodies of a request that writes them in one transaction, before this begins. It would hold its
- * locks meanwhile, and if all requests share one connection, they would wait for seconds.
+ * Hashes the passwords in the bodies of a request that writes them in one transaction, before this begins. Otherwise the
+ * transaction would hold its locks for seconds, and if all requests share one connection, all would wait.
  * @param bodies is called only if the bodies may have passwords
  * @returns the request with the hashes, or else unchanged
  * @throws {ApiError} `bad-values` if there are too many passwords; `unavailable`
@@ -63,9 +63,9 @@ export async function withPasswordsHashed(
   bodies: () => Iterable<BodyAt> | AsyncIterable<BodyAt> | Promise<Iterable<BodyAt>>,
 ): Promise<PermittedRequest> {
   const { view } = request.store
-  if (request.hashes !== undefined || !mayHavePasswords(view)) return request
+  if (request.passwordHashes !== undefined || !mayHavePasswords(view)) return request
   const errors = new FieldErrors()
-  const given: GivenPassword[] = []
+  const given: BodyPassword[] = []
   for await (const { body, position = {} } of await bodies()) {
     const own = passwordsIn(view, body)
     checkPasswordCount(own, given.length, errors.at(position))
@@ -73,11 +73,11 @@ export async function withPasswordsHashed(
     given.push(...own)
   }
   const parties = partiesOf(request.context.ip, `id ${request.principal.id}`)
-  const hashes = new Map<string, string[]>()
+  const passwordHashes = new Map<string, string[]>()
   for (const { value } of given) {
     if (typeof value !== 'string') continue
     const hash = await passwords.hash(value, parties)
-    hashes.set(value, [...(hashes.get(value) ?? []), hash])
+    passwordHashes.set(value, [...(passwordHashes.get(value) ?? []), hash])
   }
-  return { ...request, hashes }
+  return { ...request, passwordHashes }
 }
