@@ -7,7 +7,7 @@ import { dialectOf } from '../dialect/dialect-of'
 import { maxTimerMs } from '../timers'
 import { type ChangeEvent, type ChangeObserver, noObserver } from './change-events'
 import { ConnectionQueue } from './connection-queue'
-import { maxConnectionsOfClient, poolSizeOf, replicaPoolSizeOf } from './pool-size'
+import { maxConnectionsOfClient, poolSizeOf, replicaCountOf } from './pool-size'
 import type { StatementCache } from './statement-cache'
 
 /** Settings that all sessions of a mount share. */
@@ -186,9 +186,10 @@ export function renewConnectionQueues({
     await runner.connect()
     return runner
   }
+  const poolSize = poolSizeOf(dataSource)
   const queues = {
-    primary: new ConnectionQueue(() => connect(false), maxConnectionsOfClient(poolSizeOf(dataSource))),
-    replica: new ConnectionQueue(() => connect(true), maxConnectionsOfClient(replicaPoolSizeOf(dataSource))),
+    primary: new ConnectionQueue(() => connect(false), maxConnectionsOfClient(poolSize)),
+    replica: new ConnectionQueue(() => connect(true), maxConnectionsOfClient(poolSize * replicaCountOf(dataSource))),
   }
   connectionQueues.set(dataSource, queues)
   return queues

@@ -12,17 +12,17 @@ export function poolSizeOf({ options }: DataSource): number {
   return Number(extra?.max ?? extra?.connectionLimit ?? poolSize)
 }
 
-/** The number of connections in the pools of all replicas; 0 if there are none. */
-export function replicaPoolSizeOf(dataSource: DataSource): number {
-  const { replication } = dataSource.options as { readonly replication?: { readonly slaves: readonly unknown[] } }
-  return poolSizeOf(dataSource) * (replication?.slaves.length ?? 0)
+/** The number of replicas. Each has a pool of its own. */
+export function replicaCountOf({ options }: DataSource): number {
+  const { replication } = options as { readonly replication?: { readonly slaves: readonly unknown[] } }
+  return replication?.slaves.length ?? 0
 }
 
 /**
  * Maximum number of connections that one client can use at the same time. One of the pool is kept for the others: otherwise, a
  * few slow statements of one client would delay them until these end. A pool of two has none to spare, because a transaction of
- * the client may need a second one.
+ * the client may need a second one: the size of the pool is the only limit.
  */
 export function maxConnectionsOfClient(poolSize: number): number {
-  return poolSize < 3 ? poolSize : poolSize - 1
+  return poolSize < 3 ? Number.POSITIVE_INFINITY : poolSize - 1
 }

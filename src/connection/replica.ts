@@ -2,11 +2,11 @@ import type { DataSource } from 'typeorm'
 import { ConnectionError } from './client-turns'
 import { transientErrorOf } from './database-error'
 import type { DbSession } from './db-session'
+import { replicaCountOf } from './pool-size'
 
 /** Whether a data source reads from replicas. */
 export function hasReplicas(dataSource: DataSource): boolean {
-  const { replication } = dataSource.options as { readonly replication?: unknown }
-  return replication !== undefined && dataSource.defaultReplicationModeForReads() === 'slave'
+  return replicaCountOf(dataSource) > 0 && dataSource.defaultReplicationModeForReads() === 'slave'
 }
 
 /**

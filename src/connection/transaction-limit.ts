@@ -15,7 +15,7 @@ class TransactionLimit {
     // A function of the application that queries in a transaction needs a second connection. So one stays free: of the pool, and
     // of those that a client can have.
     this.#turns = new ClientTurns(Math.max(1, maxConnectionsOfClient(poolSize) - 1))
-    this.#free = Math.max(1, poolSize - 1)
+    this.#free = poolSize > 2 ? poolSize - 1 : 1
   }
 
   /** Runs a transaction when it is its turn. @throws {ConnectionError} if this takes longer than `limit` milliseconds */

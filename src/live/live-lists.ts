@@ -1,6 +1,7 @@
 import { ClientCounts } from '../access/client-counts'
 import type { TableChange } from '../connection/change-feed'
 import { ApiError, retryAfterSeconds, unavailable } from '../errors'
+import { isPassedOn, type PassingTables } from '../read/related-tables'
 import { EventStream } from './event-stream'
 import { LiveList } from './live-list'
 import type { LiveSource } from './live-source'
@@ -30,6 +31,8 @@ export interface CredentialTables {
   /** The table of users; undefined if there are none. */
   readonly accounts: string | undefined
   readonly apiKeys: ReadonlySet<string>
+  /** Tables whose changes may change rows of these tables. */
+  readonly passing: PassingTables
 }
 
 /** The live lists of a mount. */
@@ -85,24 +88,25 @@ export class LiveLists {
     // First, so that events of the same transaction are already held back.
     this.#checkCredentials(changes)
     for (const list of this.#lists.values()) {
-      const { table, relatedTables, cascadingTables, updatingTables } = list.source
+      const { table, relatedTables, passingTables } = list.source
       if (changes === undefined) list.refresh(undefined)
       for (const change of changes ?? []) {
-        // One change can contain a deletion and an update of different records.
-        const isPassedOn = updatingTables.has(change.table) || (change.isDeletion && cascadingTables.has(change.table))
         if (change.table === table) list.refresh(change.ids)
-        if (isPassedOn || relatedTables.has(change.table)) list.refresh(undefined)
+        if (isPassedOn(change, passingTables) || relatedTables.has(change.table)) list.refresh(undefined)
       }
     }
   }
 
   /** Checks the credentials that may be affected by changes. Until then, the clients receive no events. */
   #checkCredentials(changes: readonly TableChange[] | undefined): void {
-    const { accounts, apiKeys } = this.#credentialTables
-    const account = changes?.find(({ table }) => table === accounts)
-    if (changes === undefined) this.#subscriptions.checkUsers(undefined)
-    else if (account !== undefined) this.#subscriptions.checkUsers(account.ids)
-    if (changes?.some(({ table }) => apiKeys.has(table))) this.#subscriptions.checkApiKeys()
+    const { accounts, apiKeys, passing } = this.#credentialTables
+    if (changes === undefined || changes.some((change) => isPassedOn(change, passing))) {
+      this.#subscriptions.checkUsers(undefined)
+      return
+    }
+    const account = changes.find(({ table }) => table === accounts)
+    if (account !== undefined) this.#subscriptions.checkUsers(account.ids)
+    if (changes.some(({ table }) => apiKeys.has(table))) this.#subscriptions.checkApiKeys()
   }
 
   /** Ends all subscriptions. Later subscriptions are refused. */

@@ -1,5 +1,6 @@
 import type { WaitingClient } from '../connection/db-session'
 import { ApiError } from '../errors'
+import type { PassingTables } from '../read/related-tables'
 import type { Json } from '../value/value-type'
 
 /** Receives a record as JSON. */
@@ -13,10 +14,8 @@ export interface LiveSource {
   readonly table: string
   /** Tables that filters, row scopes and included records depend on. */
   readonly relatedTables: ReadonlySet<string>
-  /** Tables whose deletions may change rows of the tables above, by foreign keys with ON DELETE. */
-  readonly cascadingTables: ReadonlySet<string>
-  /** Tables whose updates may change rows of the tables above, by foreign keys with ON UPDATE. */
-  readonly updatingTables: ReadonlySet<string>
+  /** Tables whose changes may change rows of the tables above. */
+  readonly passingTables: PassingTables
   /** Whether it is an item, so that there is one record at most. */
   readonly isItem: boolean
   /** Maximum number of records. */

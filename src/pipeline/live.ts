@@ -108,13 +108,12 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
   const { query, store } = await parseSource(service, request)
   const ownSession: DbSession = { ...requestSession, client: undefined, trace: undefined }
   const { key, metadata } = store.view
-  const { read, cascading, updating } = relatedTables(fullStore, query, query.inclusion)
+  const { read, passing } = relatedTables(fullStore, query, query.inclusion)
   return {
     key: liveKey(ownSession, store, query, principal, request.querystring),
     table: metadata.tablePath,
     relatedTables: read,
-    cascadingTables: cascading,
-    updatingTables: updating,
+    passingTables: passing,
     isItem: request.segment !== undefined,
     maxRecords: limits.liveRecords,
     maxBytes: limits.pageBytes,

@@ -1,4 +1,5 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
+import type { TableChange } from '../connection/change-feed'
 import type { Condition, Inclusion, Join, Query } from '../query/query'
 import { isComputed, type RelationMetadata } from '../schema/metadata'
 import type { Store } from './store'
@@ -9,10 +10,25 @@ type ForeignKeyMetadata = EntityMetadata['foreignKeys'][number]
 export interface RelatedTables {
   /** Tables that conditions and included records read. */
   readonly read: ReadonlySet<string>
-  /** Tables whose deletions change the own table or one of `read` by foreign keys. */
-  readonly cascading: ReadonlySet<string>
-  /** Tables whose updates change the own table or one of `read` by foreign keys. */
-  readonly updating: ReadonlySet<string>
+  /** Those whose changes change the own table or one of `read`. */
+  readonly passing: PassingTables
+}
+
+/** Tables whose changes the database passes on to some other tables, by foreign keys. */
+export interface PassingTables {
+  readonly deletions: ReadonlySet<string>
+  readonly updates: ReadonlySet<string>
+}
+
+/** Whether the database may have passed a change on. */
+export function isPassedOn({ table, isDeletion }: TableChange, { deletions, updates }: PassingTables): boolean {
+  // One change can contain a deletion and an update of different records.
+  return updates.has(table) || (isDeletion && deletions.has(table))
+}
+
+/** Finds the tables whose changes the database passes on to `tables`. */
+export function passingTables(dataSource: DataSource, tables: readonly string[]): PassingTables {
+  return { deletions: cascadingTables(dataSource, tables), updates: updatingTables(dataSource, tables) }
 }
 
 /** Finds the tables that the rows of a query depend on. @param inclusion the included records */
@@ -59,12 +75,7 @@ export function relatedTables(store: Store, query: Query, inclusion: Inclusion |
   if (query.view.metadata.columns.some(isComputed)) add(query.view.metadata)
   addQuery(query, inclusion)
   const { dataSource } = store
-  const tables = [query.view.metadata.tablePath, ...read]
-  return {
-    read,
-    cascading: cascadingTables(dataSource, tables),
-    updating: updatingTables(dataSource, tables),
-  }
+  return { read, passing: passingTables(dataSource, [query.view.metadata.tablePath, ...read]) }
 }
 
 /** Values of ON DELETE and ON UPDATE with which the database changes the rows that refer to the changed row. */

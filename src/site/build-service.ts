@@ -1,3 +1,4 @@
+import type { DataSource } from 'typeorm'
 import { callForPrincipal } from '../access/call-function'
 import { buildFailedLogins } from '../access/passwords/failed-logins'
 import { argon2id } from '../access/passwords/password'
@@ -15,6 +16,7 @@ import { StreamedLists } from '../pipeline/streamed-lists'
 import { checkConstant } from '../query/policy-function'
 import { newQueryShapeCache } from '../query/query-shape'
 import { buildAccountLookup } from '../read/account-lookup'
+import { passingTables } from '../read/related-tables'
 import { buildCursorTokens } from '../request/cursor'
 import { identifiedBy } from '../schema/account-source'
 import { buildRegistry } from '../schema/build-registry'
@@ -62,7 +64,7 @@ export function buildService(
     profiles,
     limits,
     streams: new StreamedLists(limits.streams),
-    live: settings.live === false ? undefined : new LiveLists(limits, credentialTablesOf(registry), report),
+    live: settings.live === false ? undefined : new LiveLists(limits, credentialTablesOf(dataSource, registry), report),
     imports: new RunningWork(limits.imports, { plural: 'imports', limit: 'limits.imports' }),
     spooledBytes: new SpooledBytes(limits),
     updates: new KeyedQueue(),
@@ -92,9 +94,12 @@ export function buildService(
   }
 }
 
-function credentialTablesOf({ accounts, apiKeys }: Registry): CredentialTables {
+function credentialTablesOf(dataSource: DataSource, { accounts, apiKeys }: Registry): CredentialTables {
+  const accountTable = accounts?.metadata.tablePath
+  const keyTables = apiKeys.map(({ metadata }) => metadata.tablePath)
   return {
-    accounts: accounts?.metadata.tablePath,
-    apiKeys: new Set(apiKeys.map(({ metadata }) => metadata.tablePath)),
+    accounts: accountTable,
+    apiKeys: new Set(keyTables),
+    passing: passingTables(dataSource, accountTable === undefined ? keyTables : [accountTable, ...keyTables]),
   }
 }

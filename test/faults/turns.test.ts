@@ -167,4 +167,13 @@ describe.each([
     },
     60_000,
   )
+
+  test('with replication without replicas, reads use the primary at once', async () => {
+    const site = await openSite({
+      source: { type: cluster.source.type, replication: { master: cluster.source, slaves: [] } },
+      mount: { waitLimit: 60_000 },
+    })
+    atEnd(site.close)
+    expect((await send(site.url, 'GET /api/season/')).status).toBe(200)
+  }, 30_000)
 })

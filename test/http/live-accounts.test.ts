@@ -58,6 +58,12 @@ const auth: Rule = async ({ authenticate, reads }) => {
 }
 
 @Entity()
+@Resource({ auth })
+class Department {
+  @PrimaryGeneratedColumn() id!: number
+}
+
+@Entity()
 @Resource({ auth, bulk: true })
 @UserAccount({ ...unhashed, principal: ['team'] })
 class Person {
@@ -67,6 +73,7 @@ class Person {
   @Column({ length: 20, default: 'red' }) team!: string
   @Column({ default: true }) active!: boolean
   @Column({ length: 20, default: '' }) phone!: string
+  @ManyToOne(() => Department, { onDelete: 'CASCADE' }) department!: Relation<Department> | null
 }
 
 @Entity()
@@ -95,11 +102,13 @@ let world: World
 const readers: EventReader[] = []
 const open = async (limits: MountOptions['limits'] = {}): Promise<void> => {
   world = await openWorld({
-    entities: [Person, Paper, Token],
+    entities: [Department, Person, Paper, Token],
     mount: { live: true, batch: true, limits, authenticators: [basicAuthenticator(), apiKeys()] },
     seed: async (dataSource) => {
       const rows = people.map((name, index) => ({ id: index + 1, username: name, password: name }))
+      await dataSource.getRepository(Department).insert({ id: 1 })
       await dataSource.getRepository(Person).insert(rows)
+      await dataSource.getRepository(Person).update(ann, { department: { id: 1 } })
     },
   })
 }
@@ -179,6 +188,13 @@ describe.each<readonly [string, () => Promise<unknown>]>([
     'a record is created after a user was deleted',
     async () => {
       await request('DELETE /api/person/1/')
+      await request('POST /api/paper/', secret)
+    },
+  ],
+  [
+    'a record is created after the database has deleted a user with another record',
+    async () => {
+      await request('DELETE /api/department/1/')
       await request('POST /api/paper/', secret)
     },
   ],
