@@ -67,12 +67,12 @@ export class RequestAuthentication<Session> {
    */
   hasPrivateRecords = false
 
-  /** @param accountChanges number of changes of accounts before the authentication, for live lists. Default: not known */
+  /** @param credentialChanges `LiveLists.credentialChanges` before the authentication; undefined without live lists */
   constructor(
     readonly verifyCredentials: VerifyCredentials<Session>,
     readonly session: Session,
     readonly context: AccessRequest['context'],
-    readonly accountChanges?: number,
+    readonly credentialChanges?: number,
   ) {}
 
   /**

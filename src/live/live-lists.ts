@@ -59,8 +59,8 @@ export class LiveLists {
   }
 
   /** Number of changes of accounts and API keys so far. */
-  get changeCount(): number {
-    return this.#subscriptions.changeCount
+  get credentialChanges(): number {
+    return this.#subscriptions.credentialChanges
   }
 
   /**

@@ -14,7 +14,7 @@ export interface Subscriber {
   /** Whether its credentials are an API key. */
   readonly hasApiKey: boolean
   /** Number of changes of accounts and API keys before its credentials were verified; undefined if it is not known. */
-  readonly changeCount: number | undefined
+  readonly credentialChanges: number | undefined
   /** Counts the bytes that wait for the client. */
   readonly memory: ResponseMemory
   /** The header `Last-Event-ID`. */
@@ -58,7 +58,7 @@ export class Subscriptions {
   /** Checks of clients whose account or API key may have changed, and repeated ones. They do not wait for those at intervals. */
   readonly #groupChecks = new CheckQueue<Subscription>((subscription) => this.#checkAfterChange(subscription))
   readonly #checkTimeoutMs: number
-  #changeCount = 0
+  #credentialChanges = 0
   readonly #timers: readonly NodeJS.Timeout[]
 
   constructor({ liveHeartbeat, liveCheck }: SubscriptionIntervals) {
@@ -70,8 +70,8 @@ export class Subscriptions {
   }
 
   /** Number of changes of accounts and API keys so far. */
-  get changeCount(): number {
-    return this.#changeCount
+  get credentialChanges(): number {
+    return this.#credentialChanges
   }
 
   /**
@@ -80,13 +80,14 @@ export class Subscriptions {
    */
   add(subscription: Subscription): void {
     this.#open.add(subscription)
-    if (subscription.changeCount !== this.#changeCount) this.#requireChecks([subscription], this.#groupChecks)
+    if (subscription.credentialChanges !== this.#credentialChanges)
+      this.#requireChecks([subscription], this.#groupChecks)
     subscription.stream.once('close', () => this.#open.delete(subscription))
   }
 
   /** Checks credentials again after accounts have changed. @param ids keys of the users; undefined for all clients */
   checkUsers(ids: readonly string[] | undefined): void {
-    this.#changeCount += 1
+    this.#credentialChanges += 1
     if (ids === undefined) this.#requireChecks([...this.#open], this.#groupChecks)
     else
       this.#requireChecks(
@@ -97,7 +98,7 @@ export class Subscriptions {
 
   /** Checks API keys again after some have changed. The change does not say whose keys they are. */
   checkApiKeys(): void {
-    this.#changeCount += 1
+    this.#credentialChanges += 1
     this.#requireChecks(
       this.#openWhere(({ hasApiKey }) => hasApiKey),
       this.#groupChecks,
@@ -115,7 +116,7 @@ export class Subscriptions {
 
   /** Checks credentials again. Until then, the subscriptions receive no events. */
   #requireChecks(subscriptions: readonly Subscription[], queue: CheckQueue<Subscription>): void {
-    for (const { stream } of subscriptions) stream.requireCheck(this.#changeCount)
+    for (const { stream } of subscriptions) stream.requireCheck(this.#credentialChanges)
     queue.add(subscriptions)
   }
 
@@ -132,10 +133,10 @@ export class Subscriptions {
   async #check(subscription: Subscription): Promise<void> {
     const { check, stream } = subscription
     if (stream.destroyed) return
-    const changeCount = this.#changeCount
+    const credentialChanges = this.#credentialChanges
     const checked = check().catch(() => 'refused' as const)
     const result = await within(this.#checkTimeoutMs, checked, 'refused')
-    if (result === 'permitted') stream.noteCheck(changeCount)
+    if (result === 'permitted') stream.noteCheck(credentialChanges)
     else if (result === 'refused') stream.finish()
     else if (stream.needsCheck) setTimeout(() => this.#groupChecks.add([subscription]), retryMs).unref()
   }

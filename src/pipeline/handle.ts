@@ -88,7 +88,12 @@ function methodsOfCollection({ bulk, requireIfMatch }: Resource): typeof collect
  */
 export async function handle(service: Service, request: ResourceRequest): Promise<HttpResponse> {
   const newAuthentication = (): Authentication =>
-    new RequestAuthentication(service.verifyCredentials, request.session, request.context, service.live?.changeCount)
+    new RequestAuthentication(
+      service.verifyCredentials,
+      request.session,
+      request.context,
+      service.live?.credentialChanges,
+    )
   if (request.method === 'OPTIONS') {
     await requireAccess(service, request, newAuthentication())
     return emptyResponse(methodsFor(request).allow)

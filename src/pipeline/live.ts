@@ -63,7 +63,7 @@ export async function respondLive(service: Service, live: LiveLists, request: Pe
     client: clientName(request.session),
     userId: isAnonymous ? undefined : String(principal.id),
     hasApiKey: schemeOf(headers.authorization ?? '') === apiKeyScheme.toLowerCase(),
-    changeCount: request.authentication.accountChanges,
+    credentialChanges: request.authentication.credentialChanges,
     memory: request.responseMemory(),
     lastId: headers['last-event-id']?.toString(),
     disconnected,
