@@ -45,15 +45,18 @@ export async function respondStream(
       if (!body.isStarted) throw error
       failure = { error }
     })
-  const done = streams.run(clientName(request.session), body, async () => {
+  const send = async (): Promise<void> => {
     await readFromReplica(session, walk)
     if (failure !== undefined) throw failure.error
     await body.finish()
-  })
+  }
+  const isHead = method === 'HEAD'
+  // HEAD reads only the first records, so it needs no place among the lists.
+  const done = isHead ? send() : streams.run(clientName(session), body, send)
   await Promise.race([body.started, done])
   // The caller handles errors of `done` later. Until then, an error would be an unhandled rejection.
   done.catch(() => undefined)
-  const stream = method === 'HEAD' ? await discard(body, done) : { readable: body, done }
+  const stream = isHead ? await discard(body, done) : { readable: body, done }
   return { status: 200, headers: formatHeaders(format, store.view), cacheControl: undefined, body: '', stream }
 }
 

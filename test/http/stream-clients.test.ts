@@ -112,7 +112,7 @@ test('if all lists are taken, a client without one gets the list of a client tha
   expect(world.faults).toEqual([])
 })
 
-test('if all lists are taken, requests of one client at the same time end one list', async () => {
+test('if all lists are taken, requests of one client at the same time end one list, and HEAD ends none', async () => {
   world = await openStreamWorld({ limits: { streams: 4, streamStall: 9_000 } })
   const agent = new Agent({ keepAlive: true })
   const requestAtOnce = (path: string, headers = {}) =>
@@ -121,7 +121,10 @@ test('if all lists are taken, requests of one client at the same time end one li
   await requestAtOnce('nothing/')
   for (const client of [1, 2, 3, 4]) await pausedClient(`192.0.2.${client}`)
   await setTimeout(4000)
-  const replies = await requestAtOnce('reading/?format=ndjson&limit=1', { 'X-Forwarded-For': '192.0.2.9' })
+  const headers = { 'X-Forwarded-For': '192.0.2.9' }
+  expect((await send(world.url, 'HEAD /api/reading/?format=ndjson', { headers })).status).toBe(200)
+  expect(world.lines).toEqual([])
+  const replies = await requestAtOnce('reading/?format=ndjson&limit=1', headers)
   agent.destroy()
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 503, 503, 503, 503, 503])
   expect(world.lines.filter((line) => line.includes('another client needs its place'))).toHaveLength(1)
