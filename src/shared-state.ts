@@ -8,8 +8,8 @@ type SharedName =
   | 'servedMounts'
   | 'sqliteLocks'
   | 'timeLimits'
-  | 'transactionLimits'
   | 'transactionScopes'
+  | 'writeLimits'
 
 /**
  * Returns an object that all copies of this package in the process share. A package of entities, or one that mounts the data

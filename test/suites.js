@@ -16,7 +16,7 @@ const typeorm = [
   ...['names', 'nested-writes', 'null-values', 'overridden-columns', 'prototype-keys', 'redeclared-columns'],
   ...['redeclared-relations', 'related-keys', 'relations', 'restoring', 'schema-inheritance', 'shapes', 'shared-keys'],
   ...['statements', 'transformed-dates', 'transformed-types', 'trees', 'tree-rules', 'types', 'updates', 'upserts'],
-  ...['validation', 'validators-in-transactions', 'virtual-columns'],
+  ...['validation', 'queries-in-transactions', 'virtual-columns'],
 ]
 
 /** Suites about SQL and transactions: they run with each driver, on one version of TypeORM. */

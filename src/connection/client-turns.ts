@@ -77,6 +77,13 @@ export class ClientTurns<T> {
     })
   }
 
+  /** Starts a task of a client without a turn, if no task waits. @returns false if it must wait */
+  startAtOnce(client: string): boolean {
+    if (this.#size > 0 || this.#running.of(client) >= this.maxRunningOfClient) return false
+    this.#running.add(client)
+    return true
+  }
+
   /** Starts the next task. @param value what it waits for. @returns false if none can start */
   start(value: T): boolean {
     const { next } = this

@@ -11,7 +11,7 @@ import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQue
 import { failAfterIgnoredError } from './ignored-errors'
 import { showPrincipal } from './show-principal'
 import type { Statement } from './statement-cache'
-import { keepingConnectionFree } from './transaction-limit'
+import { limitWrites } from './write-limit'
 
 /** A row as the driver returns it: an object or an array. The key of each column is its position in the SELECT. */
 export type RawRow = Readonly<Record<number, unknown>>
@@ -83,11 +83,20 @@ const cancelIntervalMs = 50
 type Isolation = 'READ COMMITTED' | 'REPEATABLE READ'
 
 /**
- * Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws. In a new
+ * Runs writes in the transaction of the session, or else in a new one, which is rolled back if `work` throws. In a new
  * one, listeners and subscribers find the principal in `queryRunner.data`.
  * @param isolation isolation level of a new transaction. Default: that of the database
  */
 export function runInTransaction<T>(
+  session: DbSession,
+  work: (session: DbTransaction) => Promise<T>,
+  isolation?: Isolation,
+): Promise<T> {
+  return limitWrites(session, (limited) => runReadTransaction(limited, work, isolation))
+}
+
+/** As {@link runInTransaction}, for work that does not write: it does not count as a write. */
+export function runReadTransaction<T>(
   session: DbSession,
   work: (session: DbTransaction) => Promise<T>,
   isolation?: Isolation,
@@ -108,12 +117,9 @@ export function runSharedTransaction<T>(
   work: (session: DbTransaction) => Promise<T>,
   isolation?: Isolation,
 ): Promise<T> {
-  const { dataSource, runner } = session
-  if (dialectOf(dataSource).sharesConnection) {
-    return runInTransaction(session, (inner) => shareTransaction(dataSource, () => work(inner)), isolation)
-  }
-  if (runner !== undefined) return runInTransaction(session, work, isolation)
-  return keepingConnectionFree(session, () => runInTransaction(session, work, isolation))
+  const { dataSource } = session
+  if (!dialectOf(dataSource).sharesConnection) return runInTransaction(session, work, isolation)
+  return runInTransaction(session, (inner) => shareTransaction(dataSource, () => work(inner)), isolation)
 }
 
 async function commitOrRollBack<T>(
@@ -217,7 +223,7 @@ export async function executeWrite(
   statement: Statement,
   values: readonly unknown[],
 ): Promise<QueryResult<RawRow>> {
-  return execute(session, statement, values).catch(throwWriteError)
+  return limitWrites(session, (limited) => execute(limited, statement, values)).catch(throwWriteError)
 }
 
 /** Throws an error of the database as a `WriteError`, and any other error unchanged. @throws {WriteError} */

@@ -16,7 +16,8 @@ import type { Store } from './store'
 export async function afterLoad(session: DbSession, view: ResourceView, rows: readonly Row[]): Promise<readonly Row[]> {
   if (!view.lifecycle.load || rows.length === 0) return rows
   if (session.settings !== undefined && session.runner === undefined) {
-    // The settings apply to the statements of listeners too, which need a transaction for that.
+    // The settings apply to the statements of listeners too, which need a transaction for that. It counts as a write: listeners
+    // may write, or query through the data source.
     return runInTransaction({ ...session, replica: false }, (inner) => afterLoad(inner, view, rows))
   }
   const loadedRows = rows.map((row) => ({ row, metadata: metadataOf(view, row), entity: toEntity(view, row) }))

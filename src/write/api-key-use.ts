@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm'
-import type { ApiKeyLookup } from '../access/api-keys/api-key-lookup'
+import type { ApiKeyLookup, StoredApiKey } from '../access/api-keys/api-key-lookup'
 import { cachedStatement, collectValues, compile } from '../connection/compile'
-import { openSession, type SessionSettings } from '../connection/db-session'
+import { openSession, type SessionSettings, withPrincipal } from '../connection/db-session'
 import { executeWrite } from '../connection/statement'
 import { setPath } from '../read/entity'
 import { comparisonColumnSql, toBindParameter } from '../read/row'
@@ -31,7 +31,8 @@ export function buildNoteUse(
   // Requests that arrive before the write have all read the old time.
   const attempts = new LRUCache<string, string>({ max: maxRememberedKeys, ttl: useIntervalMs })
   let isWriting = false
-  return (prefix, { lastUsed }) => {
+  return (prefix, key) => {
+    const { lastUsed } = key
     const now = Date.now()
     const stored = String(lastUsed instanceof Date ? lastUsed.getTime() : lastUsed)
     if (lastUsed instanceof Date && lastUsed.getTime() > now - useIntervalMs) return
@@ -39,7 +40,7 @@ export function buildNoteUse(
     attempts.set(prefix, stored)
     isWriting = true
     const waiting = { ...settings, waitLimit: Math.min(waitLimit, useWaitMs) }
-    writeUse(waiting, source, column, prefix, now)
+    writeUse(waiting, source, column, prefix, key, now)
       .catch(() => dataSource.logger.log('warn', 'typeorm-resources: the last use of an API key could not be written'))
       // The logger of the application may throw.
       .catch(() => undefined)
@@ -55,10 +56,13 @@ async function writeUse(
   { metadata, prefix: prefixColumn }: ApiKeySource,
   column: StoredColumn,
   prefix: string,
+  { user }: StoredApiKey,
   now: number,
 ): Promise<void> {
   const { dataSource } = settings
-  const session = openSession(settings)
+  const opened = openSession(settings)
+  // The write counts as one of the key's user, who could make it wait for a locked record.
+  const session = user === undefined ? opened : withPrincipal(opened, user.principal(), undefined)
   const { values, bind } = collectValues()
   const used = bind(dataSource.driver.preparePersistentValue(new Date(now), column.column))
   const parameter = bind(toBindParameter(dataSource, prefixColumn, prefix))

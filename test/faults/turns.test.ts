@@ -37,6 +37,8 @@ describe.each([
   { name: 'MariaDB', start: startMariadb, pool: (connectionLimit: number) => ({ connectionLimit }) },
 ])('clients take turns to use the connections of $name', ({ start, pool }) => {
   let cluster: Cluster
+  /** Number of sent requests. It is that of all tests, so that no request writes a value that is already stored. */
+  let sent = 0
   beforeAll(async () => {
     cluster = await start()
   }, 60_000)
@@ -70,7 +72,6 @@ describe.each([
       await dataSource.getRepository(Season).insert({ name: 'spring' })
       await dataSource.getRepository(Note).insert([{ tag: 'first' }, { tag: 'second' }])
     }
-    let sent = 0
     const answered: Clients['answered'] = []
     const sendAs = async (client: string, kind: Kind): Promise<void> => {
       sent += 1
@@ -167,6 +168,22 @@ describe.each([
     },
     60_000,
   )
+
+  test('writes of several clients that wait for a locked record leave a connection to reads', async () => {
+    const clients = await openForClients(4)
+    const { sendAs, answered } = clients
+    const put: Kind = (index) => ({ line: 'PUT /api/note/1/', body: { score: index }, status: 200 })
+    const slow = await cluster.whileLocked('UPDATE note SET score = 0 WHERE id = 1', async () => {
+      const requests = await flood(clients, 20, put, (index) => `192.0.2.${1 + (index % 4)}`)
+      await until('the connections of writes are in use', async () => (await cluster.lockWaits()) >= 3)
+      await sleep(100)
+      await sendAs('192.0.2.9', read)
+      expect(answered).toHaveLength(1)
+      return requests
+    })
+    await Promise.all(slow)
+    expect(answered.every(({ status }) => status === 200)).toBe(true)
+  }, 60_000)
 
   test('with replication without replicas, reads use the primary at once', async () => {
     const site = await openSite({

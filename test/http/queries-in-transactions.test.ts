@@ -1,12 +1,15 @@
 import { registerDecorator } from 'class-validator'
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { BeforeInsert, BeforeRemove, BeforeUpdate, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { IdempotencyKey, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAll } from '../support/access'
-import { isPostgres } from '../world/leg'
+import { isPostgres, isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** Validators that query through the data source, in as many transactions at the same time as the pool has connections, and more. */
+/**
+ * Validators and listeners that query through the data source, in as many transactions at the same time as the pool has
+ * connections, and more.
+ */
 
 const poolSize = 3
 const parallel = 2 * poolSize
@@ -29,11 +32,26 @@ class Room {
   @Checked() @Column({ length: 40, unique: true }) name!: string
 }
 
+@Entity()
+@Resource({ auth: permitAll })
+class Guest {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 40 }) name!: string
+
+  @BeforeInsert()
+  @BeforeUpdate()
+  @BeforeRemove()
+  async query(): Promise<void> {
+    await world.dataSource.getRepository(Guest).countBy({ name: this.name })
+  }
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Room, IdempotencyKey],
+    entities: [Room, Guest, IdempotencyKey],
     mount: { batch: true },
+    before: (app) => Object.assign(app, { proxy: true }),
     source: { extra: isPostgres ? { max: poolSize } : { connectionLimit: poolSize } } as object,
   })
 })
@@ -55,3 +73,22 @@ test.each<[string, (name: string) => Promise<Reply>]>([
   expect(replies.filter(({ status }) => status >= 300).map(({ text }) => text)).toEqual([])
   expect(await world.dataSource.getRepository(Room).count()).toBeGreaterThanOrEqual(parallel)
 })
+
+// On SQLite, a listener needs the manager of its event.
+if (!isSqlite) {
+  test.each<[string, (id: number) => { readonly line: string; readonly body?: object }]>([
+    ['POST', () => ({ line: 'POST /api/guest/', body: { name: 'new' } })],
+    ['PATCH', (id) => ({ line: `PATCH /api/guest/${id}/`, body: { name: 'other' } })],
+    ['DELETE', (id) => ({ line: `DELETE /api/guest/${id}/` })],
+  ])('%s of several clients at the same time: each gets a connection for its listeners', async (_, requestOf) => {
+    const rows = Array.from({ length: parallel * 2 }, () => ({ name: 'old' }))
+    const { identifiers } = await world.dataSource.getRepository(Guest).insert(rows)
+    const replies = await Promise.all(
+      identifiers.map(({ id }, index) => {
+        const { line, body } = requestOf(Number(id))
+        return send(world.url, line, { body, headers: { 'X-Forwarded-For': `192.0.2.${index % 4}` } })
+      }),
+    )
+    expect(replies.filter(({ status }) => status >= 300).map(({ text }) => text)).toEqual([])
+  })
+}
