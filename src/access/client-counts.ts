@@ -1,10 +1,15 @@
-/** Number of subscriptions, of other work, or of bytes, of each client. */
+/** Number of subscriptions, of other work, of bytes, or of records, of each client. */
 export class ClientCounts {
   readonly #counts = new Map<string, number>()
 
   /** The clients with a number above 0. */
   get clients(): Iterable<string> {
     return this.#counts.keys()
+  }
+
+  /** Number of clients with a number above 0. */
+  get size(): number {
+    return this.#counts.size
   }
 
   get isEmpty(): boolean {

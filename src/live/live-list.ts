@@ -16,8 +16,8 @@ export interface LiveListOwner {
   readonly enqueue: (list: LiveList) => void
   /** Receives an error of a read that will be repeated. */
   readonly report: (error: unknown) => void
-  /** Receives a list whose {@link LiveList.count} has grown. */
-  readonly grown: (list: LiveList) => void
+  /** Called when the {@link LiveList.count} of a list has grown. */
+  readonly grown: () => void
   /** Ends a list that cannot be read. */
   readonly close: (list: LiveList, error: unknown) => void
 }
@@ -158,7 +158,7 @@ export class LiveList {
       await this.#readAndSend(changed, all)
       this.#schedule.noteSuccess(all ? start : undefined)
       if (!this.#isLoaded) this.#load.resolve()
-      else if (this.count > count) this.owner.grown(this)
+      else if (this.count > count) this.owner.grown()
       this.#isLoaded = true
       if (this.#isStale || this.#changedCount > 0) this.#schedule.queueRead()
     } catch (error) {

@@ -6,6 +6,7 @@ import { EventStream } from './event-stream'
 import { LiveList } from './live-list'
 import type { LiveSource } from './live-source'
 import { ReadQueue } from './read-queue'
+import { listToClose, recordShares } from './record-shares'
 import { type Subscriber, type SubscriptionIntervals, Subscriptions } from './subscriptions'
 
 /** Limits on the live lists of a mount: see `RequestLimits`. */
@@ -144,35 +145,52 @@ export class LiveLists {
   }
 
   /** Waits for the first read of a list. @throws {ApiError} `unavailable`; and the errors of the read */
-  async #load(list: LiveList, { disconnected }: Subscriber): Promise<void> {
+  async #load(list: LiveList, { client, disconnected }: Subscriber): Promise<void> {
     const isDisconnected = await Promise.race([list.loaded.then(() => false), disconnected.then(() => true)])
     if (isDisconnected) throw unavailable('the client has disconnected')
     if (this.#isEnded) throw shuttingDown()
-    this.#requireRecordsWithinLimit()
+    this.#requireRecordsWithinLimit(client)
+    // Another client of the list may have had too many records.
+    if (list.isEnded) throw unavailable('the live list has ended; try again')
   }
 
-  /** Closes lists without clients if there are too many records. @throws {ApiError} `unavailable` */
-  #requireRecordsWithinLimit(): void {
-    const { allLiveRecords } = this.#limits
-    if (this.#recordCount() <= allLiveRecords) return
+  /**
+   * Requires that a subscription does not exceed the limit of records. For it, lists of a client that has more than half are
+   * closed: they have grown since they were opened.
+   * @throws {ApiError} `unavailable`
+   */
+  #requireRecordsWithinLimit(client: string): void {
+    const half = Math.ceil(this.#limits.allLiveRecords / 2)
+    if (recordShares(this.#lists.values()).of(client) > half) {
+      const detail = `your live lists would have more than ${half} records, half of limits.allLiveRecords`
+      throw unavailable(`${detail}; close one of them, or add filters`)
+    }
+    this.#closeBeyondLimit(half)
+    if (this.#hasTooManyRecords) throw this.#tooManyRecords()
+  }
+
+  /**
+   * Closes lists while there are too many records: those without clients, then those of the client that has most.
+   * @param records number of records that a client can have without losing lists
+   */
+  #closeBeyondLimit(records: number): void {
+    if (!this.#hasTooManyRecords) return
     for (const list of this.#kept.keys()) this.#close(list)
-    if (this.#recordCount() <= allLiveRecords) return
-    throw unavailable(`the live lists have more than ${allLiveRecords} records (limits.allLiveRecords)`)
-  }
-
-  /** Ends a list that has grown so that there are too many records. */
-  #closeBeyondLimit(list: LiveList): void {
-    try {
-      this.#requireRecordsWithinLimit()
-    } catch (error) {
-      this.#close(list, error)
+    while (this.#hasTooManyRecords) {
+      const list = listToClose([...this.#lists.values()], records)
+      if (list === undefined) return
+      this.#close(list, this.#tooManyRecords())
     }
   }
 
-  #recordCount(): number {
+  #tooManyRecords(): ApiError {
+    return unavailable(`the live lists have more than ${this.#limits.allLiveRecords} records (limits.allLiveRecords)`)
+  }
+
+  get #hasTooManyRecords(): boolean {
     let count = 0
     for (const list of this.#lists.values()) count += list.count
-    return count
+    return count > this.#limits.allLiveRecords
   }
 
   #open(source: LiveSource): LiveList {
@@ -180,7 +198,7 @@ export class LiveLists {
     const list = new LiveList(source, {
       enqueue: (waiting) => this.#queue.add(waiting),
       report: this.#report,
-      grown: (longer) => this.#closeBeyondLimit(longer),
+      grown: () => this.#closeBeyondLimit(0),
       close: (closed, error) => this.#close(closed, error),
     })
     this.#lists.set(source.key, list)

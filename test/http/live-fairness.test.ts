@@ -295,3 +295,27 @@ test('at most liveListsPerClient lists of a client are kept', async () => {
   }
   expect(events).toEqual(['reset', 'created', 'created'])
 })
+
+test('a subscription is refused if its list is closed before the first event, because another client has too many records', async () => {
+  await openWithReport({ allLiveRecords: 12 })
+  await world.dataSource.getRepository(Label).insert(Array.from({ length: 9 }, () => ({ name: 'further' })))
+  const [[grown], [other]] = [await watchAll(['task/'], 'bob:red'), await watchAll(['task/'], 'cid:red')]
+  await create(10)
+  expect([(await grown?.take(10))?.length, (await other?.take(10))?.length]).toEqual([10, 10])
+  hold()
+  // Two lists are read at the same time, so the list of labels waits until both clients have subscribed.
+  const reading = ['dan:red', 'eve:red'].map((user) => world.watch('report/', user))
+  await sleep(100)
+  const joining = ['ann:red', 'bob:red'].map(async (user, index) => {
+    await sleep(index * 50)
+    return await world.watch('label/', user)
+  })
+  await sleep(150)
+  release()
+  await Promise.all(reading)
+  const [first, second] = await Promise.all(joining)
+  expect([first?.status, second?.status]).toEqual([503, 503])
+  await first?.waitForClose()
+  expect(first?.body).toContain('has ended')
+  expect([grown?.isClosed, other?.isClosed]).toEqual([false, false])
+})

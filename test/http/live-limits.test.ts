@@ -12,7 +12,7 @@ import { closeGracefully, type Principal, Resource, type Rule, UserAccount, user
 import { basic, send } from '../client'
 import { EventReader } from '../support/event-reader'
 import { listen } from '../support/listen'
-import { type LiveWorld, liveEntities, openLiveWorld, Project, Task } from '../support/live-world'
+import { Label, type LiveWorld, liveEntities, openLiveWorld, Project, Task } from '../support/live-world'
 import { openPaused } from '../support/paused-client'
 import { unhashed } from '../support/unhashed'
 import { isMariadb, isSqlite } from '../world/leg'
@@ -136,6 +136,13 @@ const create = async (count: number, team = 'red'): Promise<void> => {
   await world.dataSource.getRepository(Task).insert(tasks)
 }
 
+/** Subscribes to lists, each a path and a user, and waits until they are read. */
+const watchLists = async (lists: readonly (readonly [string, string])[]): Promise<readonly EventReader[]> => {
+  const readers = await Promise.all(lists.map(([path, user]) => world.watch(path, user)))
+  for (const reader of readers) expect((await reader.take(1)).map(([name]) => name)).toEqual(['reset'])
+  return readers
+}
+
 /** Waits until a subscription is possible again. */
 const untilOpen = async (path: string, user?: string): Promise<void> => {
   for (let attempt = 0; attempt < 100; attempt++) {
@@ -187,11 +194,12 @@ test('a list with more than liveRecords is refused, and one that grows over it e
 })
 
 test('lists that have more than allLiveRecords together are refused, also if clients ask at the same time', async () => {
-  await open({ allLiveRecords: 6 })
+  await open({ allLiveRecords: 10 })
   await create(4)
-  await create(3, 'blue')
+  await create(5, 'blue')
   const reader = await world.watch('task/')
   expect((await reader.take(1)).length).toBe(1)
+  await watchLists([['label/', 'dan']])
   const refused = await Promise.all([1, 2, 3].map(() => world.watch('task/', 'bob:blue')))
   expect(refused.map(({ status }) => status)).toEqual([503, 503, 503])
   // Equal lists count once.
@@ -203,7 +211,11 @@ test('lists that have more than allLiveRecords together are refused, also if cli
 })
 
 test('a record with a long key counts several times towards allLiveRecords', async () => {
-  await open({ allLiveRecords: 4 })
+  await open({ allLiveRecords: 8 })
+  await watchLists([
+    ['label/', 'bob'],
+    ['project/', 'bob'],
+  ])
   const codes = world.dataSource.getRepository(Code)
   const long = (letter: string): string => letter.padEnd(130, 'x')
   await codes.insert([{ code: 'a' }, { code: long('b') }])
@@ -213,14 +225,14 @@ test('a record with a long key counts several times towards allLiveRecords', asy
   expect((await reader.take(1)).map(([name]) => name)).toEqual(['gone'])
   await codes.save({ code: long('c') })
   expect((await reader.take(1)).map(([name]) => name)).toEqual(['created'])
-  expect(await statusOf('code/?code=a')).toBe(503)
+  expect(await statusOf('code/?code=a', 'cid')).toBe(503)
   await codes.save({ code: 'd' })
   await reader.waitForClose()
   expect(await statusOf('code/')).toBe(503)
 })
 
 test('a list ends that grows so that all lists have more than allLiveRecords', async () => {
-  await open({ allLiveRecords: 5 })
+  await open({ allLiveRecords: 8 })
   await create(2)
   const reader = await world.watch('task/?title__like=t%25')
   const other = await world.watch('label/?fields=name')
@@ -229,6 +241,54 @@ test('a list ends that grows so that all lists have more than allLiveRecords', a
   await reader.waitForClose()
   expect(await statusOf('task/?title__like=t%25')).toBe(503)
   expect(other.isClosed).toBe(false)
+})
+
+test('one user can have half of allLiveRecords', async () => {
+  await open({ allLiveRecords: 6 })
+  await create(3)
+  await watchLists([['task/', 'ann:red']])
+  const refused = await world.watch('task/?title__ne=x')
+  await refused.waitForClose()
+  expect([refused.status, refused.body]).toEqual([503, expect.stringContaining('half of limits.allLiveRecords')])
+  const [reader] = await watchLists([['label/', 'bob:red']])
+  await world.dataSource.getRepository(Label).insert({ name: 'new' })
+  expect((await reader?.take(1))?.map(([name]) => name)).toEqual(['created'])
+})
+
+test('a list counts in equal parts for the users who subscribe to it', async () => {
+  await open({ allLiveRecords: 8 })
+  await create(4)
+  await watchLists([['task/', 'ann:red']])
+  expect(await statusOf('label/')).toBe(503)
+  await watchLists([['task/', 'bob:red']])
+  expect(await statusOf('label/')).toBe(200)
+  expect(await statusOf('project/')).toBe(503)
+})
+
+test('if lists grow above allLiveRecords, lists of the user with the most records are closed, those that others share last', async () => {
+  await open({ allLiveRecords: 10 })
+  await create(5)
+  const [own, grown, ...shared] = await watchLists([
+    ['task/?title__in=t0,t1', 'ann:red'],
+    ['label/', 'bob'],
+    ['task/', 'ann:red'],
+    ['task/', 'cid:red'],
+  ])
+  await world.dataSource.getRepository(Label).insert([{ name: 'a' }, { name: 'b' }])
+  expect((await grown?.take(2))?.map(([name]) => name)).toEqual(['created', 'created'])
+  await own?.waitForClose()
+  expect([grown, ...shared].map((reader) => reader?.isClosed)).toEqual([false, false, false])
+})
+
+test('a subscription closes lists of another user that have grown to more than half of allLiveRecords', async () => {
+  await open({ allLiveRecords: 6 })
+  await create(3)
+  const [grown] = await watchLists([['task/', 'ann:red']])
+  await create(3)
+  expect((await grown?.take(3))?.length).toBe(3)
+  await watchLists([['label/', 'bob']])
+  await grown?.waitForClose()
+  expect(await statusOf('task/', 'ann:red')).toBe(503)
 })
 
 test('an item that nobody could subscribe to is not read at changes', async () => {
