@@ -14,6 +14,7 @@ const entities = resources.map((name) => {
   return new EntitySchema({
     name,
     columns: { id: { type: Number, primary: true, generated: true }, ...Object.fromEntries(columns) },
+    indices: own.filter(({ row }) => row.indexed).map((column) => ({ columns: [column.name] })),
   })
 })
 

@@ -41,10 +41,11 @@ function isComputedDecimal({ valueType, column }: StoredColumn): boolean {
 
 /**
  * Casts a number that is bound as text to its exact type. Without the cast MariaDB compares it as a double, which has
- * fewer digits, in particular in `IN` lists.
+ * fewer digits, in particular in `IN` lists. A `bit` with an index is compared with the bytes of the text: `0` would be 48.
  */
 export const mysqlOperand: Dialect['operandSql'] = (stored, placeholder) => {
   const { valueType, valueColumn } = stored
+  if (valueColumn.type === 'bit') return castAs('UNSIGNED')(placeholder)
   if (isComputedDecimal(stored)) return castDecimal(placeholder)
   if (valueType.mayExceedDouble) return castAs(valueColumn.unsigned ? 'UNSIGNED' : 'SIGNED')(placeholder)
   // With a transformer, a column that stores decimals can have another value type.
@@ -106,7 +107,7 @@ export const mysqlCursor: Dialect['cursorSql'] = (stored, column) => {
   // A `bit` is read as the digits of its number, because the driver returns bytes.
   if (type === 'bit') {
     const accepts = (value: CursorValue): boolean => typeof value === 'string' && /^\d{1,20}$/.test(value)
-    return { ...common, read: `CAST(${column} + 0 AS CHAR)`, operand: castAs('UNSIGNED'), accepts }
+    return { ...common, read: `CAST(${column} + 0 AS CHAR)`, accepts }
   }
   // A `timestamp` is read and compared as seconds since 1970, because its text is in local time, which is ambiguous where
   // clocks are set back. A computed column may have another type than the declared one.

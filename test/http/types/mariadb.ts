@@ -135,6 +135,9 @@ export const mariadbTypes: TypeTable = {
     bits(1),
     bits(8),
     bits(64),
+    { ...bits(1), indexed: true },
+    { ...bits(8), indexed: true },
+    { ...bits(64), indexed: true },
   ],
   binary: [
     ['blob'],

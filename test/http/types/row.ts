@@ -42,6 +42,8 @@ export interface TypeRow {
   readonly strange?: readonly (readonly [string, Json])[]
   /** SQL that changes the column before the test, if TypeORM cannot declare it. */
   readonly altered?: string
+  /** Whether the column has an index. */
+  readonly indexed?: true
   /** The first version of TypeORM that has the types. */
   readonly since?: '1.1'
 }
@@ -74,7 +76,7 @@ export interface TypeTable {
 export function columnsOf({ rows }: TypeTable): readonly TypedColumn[] {
   return rows.flatMap((row, index) =>
     row.types.map((type) => {
-      const label = row.altered ?? labelOf(type, row.options)
+      const label = `${row.altered ?? labelOf(type, row.options)}${row.indexed ? ' indexed' : ''}`
       return { label, resource: `row${index}`, name: nameOf(label), type, row }
     }),
   )
