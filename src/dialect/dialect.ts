@@ -147,6 +147,11 @@ export interface SqlExpressions {
   readonly comparisonSql: (stored: StoredColumn, column: string) => string
   /** Expression that a column is compared with, such as a cast of the placeholder. */
   readonly operandSql: (stored: StoredColumn, placeholder: string) => string
+  /**
+   * The greatest stored form of the value of an operand, which itself is the least one: SQLite stores date-times with and
+   * without milliseconds. The same as the operand for columns that store a value in one form.
+   */
+  readonly greatestFormSql: (stored: StoredColumn, operand: string) => string
   /** Expression that INSERT and UPDATE set a column to, such as a cast of the placeholder. */
   readonly assignmentSql: (column: ColumnMetadata, placeholder: string) => string
   /** Expression that reads a column in SELECT. */

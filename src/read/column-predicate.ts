@@ -87,7 +87,7 @@ const isSql: ToSql = (side, values) =>
   anySql(
     values.map((value) => {
       if (value === 'null') return `${side.column} IS NULL`
-      return value === 'not_null' ? `${side.column} IS NOT NULL` : `${side.column} = ${bindStored(side, value)}`
+      return value === 'not_null' ? `${side.column} IS NOT NULL` : equalsAny(side, [value])
     }),
   )
 
@@ -102,6 +102,15 @@ const compareAll =
   (operator: string): ToSql =>
   (side, values) =>
     allSql(values.map((value) => `${side.column} ${operator} ${bindStored(side, value)}`))
+
+/** Same as {@link compareAll}, for operators that treat all stored forms of a value as the value itself. */
+const compareAllForms =
+  (operator: '<=' | '>'): ToSql =>
+  (side, values) => {
+    const { stored, dataSource, column } = side
+    const bindForm = (value: unknown): string => dialectOf(dataSource).greatestFormSql(stored, bindStored(side, value))
+    return allSql(values.map((value) => `${column} ${operator} ${bindForm(value)}`))
+  }
 
 const matchAny =
   (ignoreCase: boolean): ToSql =>
@@ -119,8 +128,8 @@ const exactComparisons: Readonly<Record<OperatorName, ToSql>> = {
   in: equalsAny,
   ne: (side, values) => allSql(values.map((value) => `NOT (${equalsAny(side, [value])})`)),
   lt: compareAll('<'),
-  lte: compareAll('<='),
-  gt: compareAll('>'),
+  lte: compareAllForms('<='),
+  gt: compareAllForms('>'),
   gte: compareAll('>='),
   is: isSql,
   like: matchAny(false),

@@ -1,11 +1,11 @@
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { Resource } from 'typeorm-resources'
-import { apiOf } from '../client'
+import { Column, Entity, EntitySchema, Index, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
+import { anonymous, Resource } from 'typeorm-resources'
+import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
-import { types } from '../world/leg'
+import { isSqlite, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
-/** Dates that a transformer stores as values of another type. */
+/** Dates that a transformer stores as values of another type, and values of another type that are stored as dates. */
 
 const orNull =
   <From, To>(convert: (value: From) => To) =>
@@ -60,12 +60,55 @@ class Moment {
   @Column({ ...types.instant, nullable: true, transformer: same }) same!: Date
 }
 
+const asText = {
+  to: orNull((text: string) => new Date(text)),
+  from: orNull((date: Date) => date.toISOString()),
+}
+const asNumber = {
+  to: orNull((milliseconds: number) => new Date(milliseconds)),
+  from: orNull((date: Date) => date.getTime()),
+}
+const truncated = {
+  to: orNull((date: Date) => new Date(`${date.toISOString().slice(0, 10)}T00:00:00Z`)),
+  from: (date: Date | null) => date,
+}
+
+@Entity()
+@Resource({ auth: permitAll, bulk: true })
+class Slot {
+  @Column({ ...types.instant, primary: true, transformer: asText }) id!: string
+  @Column({ ...types.instant, unique: true, transformer: asText }) code!: string
+  @Index() @Column({ ...types.instant, transformer: asText }) text!: string
+  @Column({ ...types.instant, transformer: asNumber }) number!: number
+  @Column({ ...types.instant, transformer: truncated }) day!: Date
+  @Column({ default: 0 }) version!: number
+}
+
+@Entity()
+@Resource({ auth: permitAll, bulk: true })
+class Booking {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Slot) slot!: Slot
+}
+
+/** Without a class, the values of the property are any JSON, and filters are parsed as date-times. */
+const Schema = new EntitySchema({
+  name: 'schema',
+  columns: {
+    id: { type: Number, primary: true, generated: true },
+    value: { type: types.instant.type as 'datetime', precision: 3, transformer: asText },
+  },
+})
+
 const fields = ['epoch', 'seconds', 'reversed', 'iso', 'day', 'month', 'same'] as const
 const starts = [1, 2, 3, 4, 5, 6].map((number) => `2024-0${number}-10 10:00:00`)
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Moment], mount: { limits: { parameterValue: 20_000 } } })
+  world = await openWorld({
+    entities: [Moment, Slot, Booking, Schema],
+    mount: { limits: { parameterValue: 20_000 }, resources: [{ entity: Schema, auth: () => anonymous }] },
+  })
   for (const start of starts) {
     const made = await post('moment', Object.fromEntries(fields.map((field) => [field, start])))
     expect(made.status).toBe(201)
@@ -119,4 +162,106 @@ test('a date that is stored as a day or a month is compared as the whole day or 
   expect(await ids('moment?day=2024-03-10T23:59:59Z')).toEqual([3])
   expect(await ids(`moment?day__in=${[...others.slice(0, 5), '2024-03-10T10:00:00.5Z'].join()}`)).toEqual([3])
   expect(await ids('moment?month=2024-03-15')).toEqual([3])
+})
+
+describe('a record is found by the value that it shows, if its date is stored as a date-time', () => {
+  const days = ['2024-01-01T00:00:00.000Z', '2024-01-02T10:20:30.500Z', '2024-01-03T10:20:30.123Z'] as const
+  const slotOf = (text: string) => ({
+    id: text,
+    code: text,
+    text,
+    number: Date.parse(text),
+    day: `${text.slice(0, 10)} 00:00:00`,
+  })
+  const slots = days.map(slotOf)
+  /** Values that no record has. */
+  const absent = Array.from({ length: 5 }, (_, index) => slotOf(`1990-01-0${index + 1}T00:00:00.000Z`))
+  const slotFields = ['id', 'code', 'text', 'number', 'day'] as const
+  const shownIn = (field: (typeof slotFields)[number], of: readonly ReturnType<typeof slotOf>[]): string =>
+    of.map((slot) => encodeURIComponent(slot[field])).join()
+
+  beforeAll(async () => {
+    for (const slot of slots) expect((await post('slot', slot)).json()).toMatchObject(slot)
+  })
+
+  const expectFound = async (resource: string, field: (typeof slotFields)[number], name: string, all: unknown[]) => {
+    for (const [index, slot] of slots.entries()) {
+      const found = {
+        '': [all[index]],
+        __in: [all[index]],
+        __ne: all.toSpliced(index, 1),
+        __lt: all.slice(0, index),
+        __lte: all.slice(0, index + 1),
+        __gt: all.slice(index + 1),
+        __gte: all.slice(index),
+      }
+      for (const [operator, expected] of Object.entries(found)) {
+        const query = `${name}${operator}=${shownIn(field, [slot])}`
+        expect([query, await ids(`${resource}?${query}`)]).toEqual([query, expected])
+      }
+    }
+    expect(await ids(`${resource}?${name}__in=${shownIn(field, [...slots, ...absent])}`)).toEqual(all)
+    expect(await ids(`${resource}?${name}__in=${shownIn(field, absent)}`)).toEqual([])
+  }
+
+  test.each(slotFields)('%s', async (field) => {
+    await expectFound('slot', field, field, [...days])
+    const [first] = slots
+    for (const filter of [field, `${field}__in`]) {
+      const query = `${filter}=${shownIn(field, slots.slice(0, 1))}`
+      const { status, json } = await send(world.url, `PATCH /api/slot/?${query}`, { body: { version: 1 } })
+      expect([status, json()]).toMatchObject([200, { meta: { updated: 1 } }])
+    }
+    expect((await get(`slot/${first?.id}/`)).json()).toMatchObject({ ...first, version: 1 })
+  })
+
+  test('with an EntitySchema', async () => {
+    const made = []
+    for (const value of days) made.push(((await post('schema', { value })).json() as { id: number }).id)
+    await expectFound('schema', 'text', 'value', made)
+  })
+
+  test('by its key in a path, an upsert and a foreign key', async () => {
+    for (const { id, code } of slots) {
+      const upsert = await send(world.url, 'POST /api/slot/?on_conflict=code', {
+        body: { ...slotOf(code), version: 2 },
+      })
+      expect([upsert.status, upsert.json()]).toMatchObject([200, { id, version: 2 }])
+      const booking = await post('booking', { slot_id: id })
+      expect([booking.status, booking.json()]).toMatchObject([201, { slot_id: id }])
+      const { headers } = await get(`slot/${id}/`)
+      const patch = await send(world.url, `PATCH /api/slot/${id}/`, {
+        headers: { 'If-Match': String(headers.etag) },
+        body: { version: 3 },
+      })
+      expect([patch.status, patch.json()]).toMatchObject([200, { id, version: 3 }])
+    }
+    await expectFound('booking', 'id', 'slot__text', [1, 2, 3])
+    const bulk = await post(
+      'booking',
+      slots.map(({ id }) => ({ slot_id: id })),
+    )
+    expect(bulk.status).toBe(201)
+    expect((await post('booking', { slot_id: absent[0]?.id })).status).toBe(400)
+    const extra = slotOf('2024-01-04T00:00:00.000Z')
+    expect((await post('slot', extra)).status).toBe(201)
+    expect((await send(world.url, `DELETE /api/slot/${extra.id}/`)).status).toBe(204)
+  })
+
+  if (isSqlite) {
+    test('and SQL has stored it without a fraction, as CURRENT_TIMESTAMP does', async () => {
+      const names = slotFields.map((field) => `"${field}"`).join()
+      const stored = '2024-01-05 10:00:00'
+      await world.sql(`INSERT INTO "slot" (${names}) VALUES (${slotFields.map(() => `'${stored}'`).join()})`)
+      const slot = slotOf('2024-01-05T10:00:00.000Z')
+      for (const field of ['id', 'code', 'text', 'number'] as const) {
+        for (const [operator, found] of Object.entries({ '': [slot.id], __gte: [slot.id], __gt: [] })) {
+          expect(await ids(`slot?${field}${operator}=${shownIn(field, [slot])}`)).toEqual(found)
+        }
+        expect(await ids(`slot?${field}__lte=${shownIn(field, [slot])}`)).toContain(slot.id)
+        expect(await ids(`slot?${field}__ne=${shownIn(field, [slot])}`)).not.toContain(slot.id)
+      }
+      expect((await send(world.url, `DELETE /api/slot/${slot.id}/`)).status).toBe(204)
+    })
+  }
 })

@@ -85,6 +85,7 @@ export const mysql: Dialect = {
   equalsText: (left, right) => `${exact(left)} = ${exact(right)}`,
   comparisonSql: (_, column) => column,
   operandSql: mysqlOperand,
+  greatestFormSql: (_, operand) => operand,
   // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both. A column in
   // single precision is compared as a double. An integer for a computed column is bound as text: the text that the server
   // writes for a number may have an exponent, which `mysqlOperand` cannot cast. With a transformer, it does not cast.

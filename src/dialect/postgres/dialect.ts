@@ -95,6 +95,7 @@ export const postgres: Dialect = {
   // PostgreSQL infers the type of a parameter from the column. A computed column may have another type than the entity
   // declares, so its placeholder has no cast.
   operandSql: ({ column }, placeholder) => (isComputed(column) ? placeholder : moneySql(column, placeholder)),
+  greatestFormSql: (_, operand) => operand,
   // pg omits the seconds of a UTC offset. Local times before the introduction of standard time zones have such offsets.
   toDriverParameter: (value) => {
     if (Array.isArray(value)) return value.map(postgres.toDriverParameter)

@@ -60,15 +60,49 @@ const exact = (_: StoredColumn, column: string): string => `${column} COLLATE BI
 
 const inRows: InRows = (columns, rows) => `(${columns.join(', ')}) IN (VALUES ${toRows(rows)})`
 
+const equality = exactEquality({ hasLooseCollation, exact, inRows })
+
 /** Messages of errors in the expression of a generated column or CHECK, which have no error codes of their own. */
 const failedComputation = /^(SQLITE_ERROR: )?(malformed JSON|integer overflow)$/
 
 const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' || type === Date
 
+/**
+ * Date-times are stored as text: with three decimals by TypeORM, without decimals by `CURRENT_TIMESTAMP`. The operand is a text
+ * of 19 characters, or with decimals but without trailing zeros (see `toComparedValue`). A transformer may store a number.
+ */
+const greatestFormSql: Dialect['greatestFormSql'] = ({ valueColumn }, operand) =>
+  isDateTime(valueColumn)
+    ? `iif(typeof(${operand}) = 'text', ${operand} || substr('.000', length(${operand}) - 18), ${operand})`
+    : operand
+
+/** The stored forms of the value of an operand: one, or two for a date-time. */
+const storedForms = (stored: StoredColumn, operand: string): ReadonlySet<string> =>
+  new Set([operand, greatestFormSql(stored, operand)])
+
+/** The rows with each combination of the stored forms of the operands. */
+const rowForms = (stored: readonly StoredColumn[], operands: readonly string[]): readonly (readonly string[])[] =>
+  stored.reduce<readonly (readonly string[])[]>(
+    (rows, column, index) =>
+      rows.flatMap((row) => Array.from(storedForms(column, operands[index] ?? ''), (form) => [...row, form])),
+    [[]],
+  )
+
 export const sqlite: Dialect = {
   ...sqliteAggregates,
   textSearch: sqliteTextSearch,
-  ...exactEquality({ hasLooseCollation, exact, inRows }),
+  equalsAny: (stored, column, operands) =>
+    equality.equalsAny(
+      stored,
+      column,
+      operands.flatMap((operand) => [...storedForms(stored, operand)]),
+    ),
+  equalsAnyRow: (stored, columns, rows) =>
+    equality.equalsAnyRow(
+      stored,
+      columns,
+      rows.flatMap((row) => rowForms(stored, row)),
+    ),
   // TypeORM stores date-times with milliseconds, whatever the precision of the column is.
   equalsStored: () => undefined,
   truncateSql: ({ valueColumn: { type } }, column, precision) => {
@@ -79,8 +113,7 @@ export const sqlite: Dialect = {
   },
   likeSql: (_, column, pattern, ignoreCase, bind) => `${column} GLOB ${bind(globPattern(pattern, ignoreCase))}`,
   equalsText: (left, right) => `${left} = ${right}`,
-  // Date-times are stored as text: with three decimals by TypeORM, without decimals by `CURRENT_TIMESTAMP`. An operand
-  // without trailing zeros sorts before or equal to both.
+  // A date-time without trailing zeros sorts before or equal to all its stored forms (see `greatestFormSql`).
   toComparedValue: (column, prepared) =>
     isDateTime(column) && typeof prepared === 'string'
       ? prepared.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
@@ -88,6 +121,7 @@ export const sqlite: Dialect = {
   toStoredValue: toStoredDecimal,
   comparisonSql: sqliteCompared,
   operandSql: sqliteOperand,
+  greatestFormSql,
   // SQLite has neither booleans nor dates: they are bound in the format that TypeORM stores. sqlite3 would bind a
   // bigint as null.
   assignmentSql: (_, placeholder) => placeholder,
