@@ -3,7 +3,7 @@ import { dateTimeType, dateType, timeType } from '../value/date-time'
 import { jsonType, simpleArrayType } from '../value/json'
 import { type DecimalShape, decimalType, floatType, integerRange, integerType, safeRange } from '../value/number'
 import { uuidTextType } from '../value/text'
-import type { ColumnMetadata } from './metadata'
+import { type ColumnMetadata, isComputed } from './metadata'
 import { members, text } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
@@ -16,7 +16,20 @@ export const decimalShape = ({ precision, scale = 0 }: ColumnMetadata): DecimalS
     ? { whole: precision - scale, fraction: scale, significant: Math.min(precision, exactDigits) }
     : { whole: exactDigits, fraction: exactDigits, significant: exactDigits }
 
-const decimal: BuildValueType = (column) => decimalType(decimalShape(column))
+/** Whether the database computes the values of a column. SQLite does not round them to the scale of a generated column. */
+export const hasComputedValues = (column: ColumnMetadata): boolean =>
+  isComputed(column) || column.asExpression !== undefined
+
+/**
+ * Decimals. Those that the database computes are shown and compared with {@link exactDigits}, with zeros up to the scale of the
+ * column.
+ */
+const decimal: BuildValueType = (column) => {
+  const shape = decimalShape(column)
+  if (!hasComputedValues(column)) return decimalType(shape)
+  const compared = { whole: exactDigits, fraction: Number.POSITIVE_INFINITY, significant: exactDigits }
+  return { ...decimalType(compared), toJson: decimalType({ ...shape, significant: exactDigits }).toJson }
+}
 
 /**
  * Value types of SQLite's column types. SQLite stores integers of 64 bits in every integer column; columns that TypeORM

@@ -98,9 +98,22 @@ class TaxedView {
   @ViewColumn() @Column({ type: 'decimal', nullable: true }) sum!: string | null
 }
 
+/** Has computed quotients, which have more digits than the scale on SQLite. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, aggregate: true })
+class Quotient {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'decimal', precision: 12, scale: 2 }) price!: string
+  @Column({ type: 'decimal', precision: 12, scale: 3, asExpression: 'price / 3.0', generatedType: 'STORED' })
+  third!: string
+  @Column({ type: 'decimal', precision: 12, scale: 2, asExpression: 'price + 0.2', generatedType: 'STORED' })
+  taxed!: string
+  @VirtualColumn({ type: 'decimal', query: (alias) => `SELECT ${alias}.price / 300.0` }) part!: string
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Box, Thing, BoxView, Shirt, Taxed, TaxedView] })
+  world = await openWorld({ entities: [Box, Thing, BoxView, Shirt, Taxed, TaxedView, Quotient] })
 })
 afterAll(async () => {
   await world.close()
@@ -184,5 +197,27 @@ test('computed sums of decimals are found by the shown value, also if a double c
     expect(await ids(`${resource}?${field}__is=null`)).toEqual([5])
     const pages = await readPages(world.url, `/api/${resource}/?ordering=-${field}&limit=1&after=`)
     expect(idsOf(pages)).toEqual([3, 1, 2, 6, 4, 5])
+  }
+})
+
+test('computed decimals are found and grouped by the value that they show', async () => {
+  for (const price of ['1.10', '0.10', '7.00', '1.10']) expect((await post('quotient', { price })).status).toBe(201)
+  const { objects } = (await get('quotient?ordering=id')).json() as { objects: Record<string, string>[] }
+  expect(objects[1]).toMatchObject({ taxed: '0.30' })
+  for (const field of ['third', 'taxed', 'part']) {
+    const found = { '': [[1, 4], [2], [3]], __lte: [[1, 2, 4], [2], [1, 2, 3, 4]], __gt: [[3], [1, 3, 4], []] }
+    for (const [operator, expected] of Object.entries(found)) {
+      for (const [index, keys] of expected.entries()) {
+        const query = `${field}${operator}=${objects[index]?.[field]}`
+        expect([query, await ids(`quotient?${query}&ordering=id`)]).toEqual([query, keys])
+      }
+    }
+    const pages = await readPages(world.url, `/api/quotient/?ordering=${field},id&limit=1&after=`, 'next')
+    expect(idsOf(pages)).toEqual([2, 1, 4, 3])
+  }
+  for (const field of ['third', 'taxed']) {
+    const groups = (await get(`quotient?aggregate=count&by=${field}`)).json() as { objects: Record<string, unknown>[] }
+    const expected = [1, 0, 2].map((index) => ({ [field]: objects[index]?.[field], count: index === 0 ? 2 : 1 }))
+    expect(groups.objects).toEqual(expected)
   }
 })

@@ -1,4 +1,5 @@
 import { type AggregateSql, groupedLength, type PeriodName, plainGroup } from '../aggregate-sql'
+import { sqliteCompared } from './cursor'
 
 /** Maximum number of digits of a decimal that SQLite, which stores decimals as doubles, stores exactly. */
 const exactDigits = 15
@@ -16,9 +17,10 @@ const periods: Readonly<Record<PeriodName, (column: string) => string>> = {
 
 /** Aggregates on SQLite. */
 export const sqliteAggregates: AggregateSql = {
-  groupSql: ({ valueType: { name } }, column) => {
+  groupSql: (stored, column) => {
+    const { name } = stored.valueType
     if (name === 'text') return plainGroup(`substr(${column}, 1, ${groupedLength}) COLLATE BINARY`)
-    return plainGroup(name === 'date' ? periods.day(column) : column)
+    return plainGroup(name === 'date' ? periods.day(column) : sqliteCompared(stored, column))
   },
   // In parentheses, because an ordering and COLLATE may follow.
   periodSql: (_, column, part) => plainGroup(`(${periods[part](column)})`),

@@ -1,6 +1,6 @@
 import { maxCursorTextLength } from '../../request/cursor'
 import { isComputed } from '../../schema/metadata'
-import { exactDigits } from '../../schema/sqlite-types'
+import { exactDigits, hasComputedValues } from '../../schema/sqlite-types'
 import type { StoredColumn } from '../../schema/stored-column'
 import { isNumeric } from '../../value/value-type'
 import { isCursorValueOf } from '../cursor-value'
@@ -28,7 +28,7 @@ const asDecimal = (sql: string): string =>
 
 /** Whether a column is a decimal that the database computes. This includes generated columns, which also store the double. */
 const isComputedDecimal = ({ column, valueType }: StoredColumn): boolean =>
-  valueType.name === 'decimal' && (isComputed(column) || column.asExpression !== undefined)
+  valueType.name === 'decimal' && hasComputedValues(column)
 
 /**
  * Casts computed numbers, because their values may be texts, such as those of `printf`. Integers and floats of a view
