@@ -7,6 +7,7 @@ import { heapInUse } from '../support/heap'
 import { openPaused } from '../support/paused-client'
 import { heldByStream, openStreamWorld, readingCount, type StreamWorld, until } from '../support/stream-world'
 import { MiB } from '../support/texts'
+import { isPostgres } from '../world/leg'
 
 /** Clients of streamed lists that read slowly or nothing, or that disconnect. */
 
@@ -113,7 +114,9 @@ test('if all lists are taken, a client without one gets the list of a client tha
 })
 
 test('if all lists are taken, requests of one client at the same time end one list, and HEAD ends none', async () => {
-  world = await openStreamWorld({ limits: { streams: 4, streamStall: 9_000 } })
+  // One more connection than lists.
+  const pool = isPostgres ? { max: 5 } : { connectionLimit: 5 }
+  world = await openStreamWorld({ limits: { streams: 4, streamStall: 9_000 } }, pool)
   const agent = new Agent({ keepAlive: true })
   const requestAtOnce = (path: string, headers = {}) =>
     Promise.all(Array.from({ length: 6 }, () => send(world.url, `GET /api/${path}`, { agent, headers })))
