@@ -92,11 +92,13 @@ export function runInTransaction<T>(
   work: (session: DbTransaction) => Promise<T>,
   isolation?: Isolation,
 ): Promise<T> {
-  return limitWrites(session, (limited) => runReadTransaction(limited, work, isolation))
+  return limitWrites(session, (limited) => runUncounted(limited, work, isolation))
 }
 
-/** As {@link runInTransaction}, for work that does not write: it does not count as a write. */
-export function runReadTransaction<T>(
+/** As {@link runInTransaction}, for work that only reads: it does not count as a write. */
+export const runReadTransaction = runUncounted
+
+function runUncounted<T>(
   session: DbSession,
   work: (session: DbTransaction) => Promise<T>,
   isolation?: Isolation,
