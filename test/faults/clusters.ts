@@ -6,7 +6,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm'
 import { freePort } from '../client'
 import { atEnd, guardProcess, temporaryDirectory, withChildren } from './cleanup'
 import { binary, type Owner, ownerNamed } from './programs'
-import { sleep } from './time'
+import { sleep, until } from './time'
 
 /** A connection besides those of the site, with its own session. */
 interface Connection {
@@ -115,9 +115,14 @@ async function startPostgresOn(making: readonly string[], settings: readonly str
     stopSignal: 'SIGINT',
     endSignal: 'SIGQUIT',
     terminate: async ({ query }) => {
-      await query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
-      )
+      const others = "backend_type = 'client backend' AND pid <> pg_backend_pid()"
+      const rows = await query(`SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`)
+      // A process that has not ended yet could still answer: PgBouncer would pass its error to a new client.
+      const pids = rows.map(({ pid }) => pid)
+      await until('the processes of the connections have ended', async () => {
+        const left = await query(`SELECT pid FROM pg_stat_activity WHERE pid = ANY('{${pids}}')`)
+        return left.length === 0
+      })
     },
     // The statistics may be ten seconds old.
     deadlocks: async () => readFileSync(log, 'utf8').split('ERROR:  deadlock detected').length - 1,
