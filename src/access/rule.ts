@@ -111,7 +111,7 @@ function withReadAccess(rule: Rule, access: ReadAccess, description: Description
   })
   const { read } = access
   if (read !== undefined && read !== 'public')
-    throw new TypeError(`"read" must be "public" or undefined, not "${read}"`)
+    throw new TypeError(`${name}(): "read" must be "public" or undefined, not "${read}"`)
   if (read === undefined) return withDescription(rule, description)
   return withDescription((request) => (request.reads ? anonymous : rule(request)), {
     ...description,

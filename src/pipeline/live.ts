@@ -19,6 +19,7 @@ import { relatedTables } from '../read/related-tables'
 import { readRaw } from '../read/select'
 import { narrowStore, type Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
+import { preferredType } from '../request/accept'
 import { splitRecords } from '../request/body-values'
 import { oneRecord, parseItemRequest } from '../request/item-request'
 import { parseLiveListRequest } from '../request/list-request'
@@ -42,7 +43,7 @@ const eventType = 'text/event-stream'
 /** Whether a GET on a list or an item subscribes to its changes: its header `Accept` prefers events to JSON. */
 export function wantsEvents({ method, headers, context }: PermittedRequest): boolean {
   if (method !== 'GET' || !headers.accept?.toLowerCase().includes(eventType)) return false
-  return context.accepts('application/json', eventType) === eventType
+  return preferredType(context, ['application/json', eventType]) === eventType
 }
 
 /**

@@ -3,6 +3,12 @@ import type { FilterNames } from '../schema/resource-view'
 import { type OperatorName, operatorNames } from '../value/value-type'
 import { fieldFunctions } from './field-functions'
 
+/**
+ * Maximum length of a name that is compared with those of fields. A body may have names of 1 MB: comparing one with the fields of a
+ * large entity would take seconds.
+ */
+const maxComparedLength = 256
+
 /** Parameters of lists by the names that they have in other services, in lower case. */
 const parameterAliases: ReadonlyMap<string, string> = new Map([
   ...['sort', 'sort_by', 'order', 'order_by', 'orderby'].map((name) => [name, 'ordering'] as const),
@@ -41,6 +47,7 @@ function pattern(operator: OperatorName): string {
  * @param isWholeName whether the name is the whole name of a parameter, not a part of it
  */
 export function suggestName(view: FilterNames, name: string, isWholeName: boolean): string {
+  if (name.length > maxComparedLength) return ''
   const option = isWholeName ? optionalParameters.get(name) : undefined
   if (option !== undefined) return `as a parameter it needs the option "${option}" of the resource; `
   const parameter = isWholeName ? parameterAliases.get(name.toLowerCase()) : undefined
@@ -56,21 +63,16 @@ export function suggestName(view: FilterNames, name: string, isWholeName: boolea
 
 /** Advice for an unknown name in a body, such as `use author_id; `; empty if there is none. */
 export function suggestBodyName(view: FilterNames, name: string): string {
-  const suggestion = similarName(view, name)
+  const suggestion = name.length > maxComparedLength ? undefined : similarName(view, name)
   return suggestion === undefined ? '' : `use ${suggestion}; `
 }
 
 /** Name of a visible field that differs only in case and underscores. TypeORM's own name for `author_id` is `authorId`. */
 function similarName({ outputFields }: FilterNames, name: string): string | undefined {
-  // A body may have names of 1 MB: comparing one with the fields of a large entity would take seconds.
-  if (name.length > maxComparedLength) return undefined
   const plain = (text: string): string => text.replaceAll('_', '').toLowerCase()
   const plainName = plain(name)
   return outputFields.find((field) => plain(field.name) === plainName)?.name
 }
-
-/** Maximum length of a name that is compared with those of fields. */
-const maxComparedLength = 256
 
 /** Name of a field and an operator, joined in another way than with two underscores: `score_gt`, `score[gt]`. */
 const otherJoint = new RegExp(`^(.+?)(?:_(${operatorNames.join('|')})|\\[\\$?(${operatorNames.join('|')})\\])$`)

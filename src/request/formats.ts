@@ -1,5 +1,7 @@
+import type { AccessRequest } from '../access/rule'
 import type { FieldErrors } from '../errors'
 import type { ListFormat } from '../resource'
+import { preferredType } from './accept'
 
 /** Formats of the response to a list request, besides JSON. */
 export interface FormatChoice {
@@ -36,16 +38,15 @@ export function parseFormat(
 /**
  * Finds the format that the header `Accept` names and prefers to JSON. A range such as `text/*` does not name it, so that
  * clients without a special wish get JSON.
- * @param accepts chooses one of several media types, or returns false (`context.accepts` of Koa)
  */
 export function acceptedFormat(
-  accept: string | undefined,
+  context: AccessRequest['context'],
   offered: readonly ListFormat[],
-  accepts: (...types: string[]) => string | false | string[],
 ): ListFormat | undefined {
+  const { accept } = context.headers
   if (accept === undefined) return undefined
   const named = offered.filter((format) => accept.toLowerCase().includes(mediaTypes[format]))
   if (named.length === 0) return undefined
-  const chosen = accepts('application/json', ...named.map((format) => mediaTypes[format]))
+  const chosen = preferredType(context, ['application/json', ...named.map((format) => mediaTypes[format])])
   return named.find((format) => mediaTypes[format] === chosen)
 }

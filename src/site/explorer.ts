@@ -1,5 +1,6 @@
 import type { Rule } from '../access/rule'
 import { viewsOf } from '../pipeline/service'
+import { preferredType } from '../request/accept'
 import { jsonResponse, withCaching } from '../response/http-response'
 import { assetPage, htmlPage } from './asset'
 import { requirePageReader } from './description'
@@ -50,7 +51,7 @@ export function rootPage(rule: Rule, hasExplorer: boolean): PageHandler {
   if (!hasExplorer) return list
   return async (request) => {
     const { context } = request
-    const isBrowser = context.accepts('json', 'html') === 'html'
+    const isBrowser = preferredType(context, ['application/json', 'text/html']) === 'text/html'
     const response = await (isBrowser ? explorer : list)(request)
     context.vary('Accept')
     return response

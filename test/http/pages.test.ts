@@ -57,6 +57,8 @@ test('the path of a mount responds with a list of resources, and to browsers wit
   }
   const page = await request('GET /api/', html)
   expect(page).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } })
+  const long = await request('GET /api/', { headers: { Accept: 'text/html;a='.padEnd(1025, '"') } })
+  expect(long.headers['content-type']).toContain('application/json')
   expect(page.text).toContain('src="/api/-/explorer.js"')
   expect(await request('HEAD /api/', html)).toMatchObject({ status: 200, text: '' })
 })

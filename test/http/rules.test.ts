@@ -158,8 +158,8 @@ test.each([
   ],
   [userRule, { raed: 'public' }, 'userRule() has an unknown option "raed"; options: read'],
   [adminRule, { raed: 'public' }, 'adminRule() has an unknown option "raed"; options: read'],
-  [userRule, { read: 'private' }, '"read" must be "public" or undefined, not "private"'],
-  [adminRule, { read: 'private' }, '"read" must be "public" or undefined, not "private"'],
+  [userRule, { read: 'private' }, 'userRule(): "read" must be "public" or undefined, not "private"'],
+  [adminRule, { read: 'private' }, 'adminRule(): "read" must be "public" or undefined, not "private"'],
 ])('the options of a rule are checked when it is created: %p(%j)', (rule, options, message) => {
   expect(() => rule(options as never)).toThrow(new TypeError(message))
 })
