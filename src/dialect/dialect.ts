@@ -148,8 +148,8 @@ export interface SqlExpressions {
   /** Expression that a column is compared with, such as a cast of the placeholder. */
   readonly operandSql: (stored: StoredColumn, placeholder: string) => string
   /**
-   * The greatest stored form of the value of an operand, which itself is the least one: SQLite stores date-times with and
-   * without milliseconds. The same as the operand for columns that store a value in one form.
+   * Expression for the greatest form in which the database may store the value of an operand. The operand is the least one.
+   * They differ only for date-times of SQLite.
    */
   readonly greatestFormSql: (stored: StoredColumn, operand: string) => string
   /** Expression that INSERT and UPDATE set a column to, such as a cast of the placeholder. */

@@ -149,35 +149,35 @@ export class LiveLists {
     const isDisconnected = await Promise.race([list.loaded.then(() => false), disconnected.then(() => true)])
     if (isDisconnected) throw unavailable('the client has disconnected')
     if (this.#isEnded) throw shuttingDown()
-    this.#requireRecordsWithinLimit(client)
+    this.#makeRoomFor(client)
     // Another client of the list may have had too many records.
     if (list.isEnded) throw unavailable('the live list has ended; try again')
   }
 
   /**
-   * Requires that a subscription does not exceed the limit of records. For it, lists of a client that has more than half are
+   * Makes room for the records of a new subscription, or refuses it. Lists of a client that has more than half of the limit are
    * closed: they have grown since they were opened.
    * @throws {ApiError} `unavailable`
    */
-  #requireRecordsWithinLimit(client: string): void {
-    const half = Math.ceil(this.#limits.allLiveRecords / 2)
-    if (recordShares(this.#lists.values()).of(client) > half) {
-      const detail = `your live lists would have more than ${half} records, half of limits.allLiveRecords`
+  #makeRoomFor(client: string): void {
+    const maxOfClient = Math.ceil(this.#limits.allLiveRecords / 2)
+    if (recordShares(this.#lists.values()).of(client) > maxOfClient) {
+      const detail = `your live lists would have more than ${maxOfClient} records, half of limits.allLiveRecords`
       throw unavailable(`${detail}; close one of them, or add filters`)
     }
-    this.#closeBeyondLimit(half)
+    this.#closeUntilWithinLimit(maxOfClient)
     if (this.#hasTooManyRecords) throw this.#tooManyRecords()
   }
 
   /**
-   * Closes lists while there are too many records: those without clients, then those of the client that has most.
-   * @param records number of records that a client can have without losing lists
+   * Closes lists until the limit of records is met: first those without clients, then those of the client with the most records.
+   * @param keptOfClient a client with at most this number of records loses no list
    */
-  #closeBeyondLimit(records: number): void {
+  #closeUntilWithinLimit(keptOfClient: number): void {
     if (!this.#hasTooManyRecords) return
     for (const list of this.#kept.keys()) this.#close(list)
     while (this.#hasTooManyRecords) {
-      const list = listToClose([...this.#lists.values()], records)
+      const list = listToClose([...this.#lists.values()], keptOfClient)
       if (list === undefined) return
       this.#close(list, this.#tooManyRecords())
     }
@@ -198,7 +198,7 @@ export class LiveLists {
     const list = new LiveList(source, {
       enqueue: (waiting) => this.#queue.add(waiting),
       report: this.#report,
-      grown: () => this.#closeBeyondLimit(0),
+      grown: () => this.#closeUntilWithinLimit(0),
       close: (closed, error) => this.#close(closed, error),
     })
     this.#lists.set(source.key, list)

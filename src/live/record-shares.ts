@@ -18,14 +18,15 @@ export function recordShares(lists: Iterable<LiveList>): ClientCounts {
 }
 
 /**
- * Returns the list to close if all lists have too many records. It is one of the client with the most records. Lists of several
- * clients come last, so that others do not lose a list because this client subscribes to it, too.
- * @returns undefined if no client has more than `records`
+ * The list to close if the lists together have too many records: one of the client with the most records. Lists of several clients
+ * come last, so that a client cannot close a list of others by subscribing to it.
+ * @param keptOfClient number of records that a client can have without losing a list
+ * @returns undefined if no client has more
  */
-export function listToClose(lists: readonly LiveList[], records: number): LiveList | undefined {
+export function listToClose(lists: readonly LiveList[], keptOfClient: number): LiveList | undefined {
   const shares = recordShares(lists)
   const [client] = [...shares.clients].toSorted((one, other) => shares.of(other) - shares.of(one))
-  if (client === undefined || shares.of(client) <= records) return undefined
+  if (client === undefined || shares.of(client) <= keptOfClient) return undefined
   const own = lists.filter(({ clients, count }) => clients.of(client) > 0 && count > 0)
   return own.toSorted((one, other) => one.clients.size - other.clients.size || other.count - one.count)[0]
 }

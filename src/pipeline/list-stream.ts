@@ -45,14 +45,14 @@ export async function respondStream(
       if (!body.isStarted) throw error
       failure = { error }
     })
-  const send = async (): Promise<void> => {
+  const sendList = async (): Promise<void> => {
     await readFromReplica(session, walk)
     if (failure !== undefined) throw failure.error
     await body.finish()
   }
   const isHead = method === 'HEAD'
-  // HEAD reads only the first records, so it needs no place among the lists.
-  const done = isHead ? send() : streams.run(clientName(session), body, send)
+  // HEAD reads only the first records, so it does not count towards `limits.streams`.
+  const done = isHead ? sendList() : streams.run(clientName(session), body, sendList)
   await Promise.race([body.started, done])
   // The caller handles errors of `done` later. Until then, an error would be an unhandled rejection.
   done.catch(() => undefined)

@@ -99,18 +99,13 @@ const equalsAny: ToSql = (side, values) =>
   )
 
 const compareAll =
-  (operator: string): ToSql =>
+  (operator: string, bindValue: (side: Side, value: unknown) => string = bindStored): ToSql =>
   (side, values) =>
-    allSql(values.map((value) => `${side.column} ${operator} ${bindStored(side, value)}`))
+    allSql(values.map((value) => `${side.column} ${operator} ${bindValue(side, value)}`))
 
-/** Same as {@link compareAll}, for operators that treat all stored forms of a value as the value itself. */
-const compareAllForms =
-  (operator: '<=' | '>'): ToSql =>
-  (side, values) => {
-    const { stored, dataSource, column } = side
-    const bindForm = (value: unknown): string => dialectOf(dataSource).greatestFormSql(stored, bindStored(side, value))
-    return allSql(values.map((value) => `${column} ${operator} ${bindForm(value)}`))
-  }
+/** Binds a value for `<=` and `>`: the first must find the value in each stored form, the second in none. */
+const bindGreatestForm = (side: Side, value: unknown): string =>
+  dialectOf(side.dataSource).greatestFormSql(side.stored, bindStored(side, value))
 
 const matchAny =
   (ignoreCase: boolean): ToSql =>
@@ -128,8 +123,8 @@ const exactComparisons: Readonly<Record<OperatorName, ToSql>> = {
   in: equalsAny,
   ne: (side, values) => allSql(values.map((value) => `NOT (${equalsAny(side, [value])})`)),
   lt: compareAll('<'),
-  lte: compareAllForms('<='),
-  gt: compareAllForms('>'),
+  lte: compareAll('<=', bindGreatestForm),
+  gt: compareAll('>', bindGreatestForm),
   gte: compareAll('>='),
   is: isSql,
   like: matchAny(false),

@@ -72,8 +72,8 @@ export interface RequestLimits {
   /** Number of records in a live list; longer lists are refused with 400. Default: 10,000. */
   readonly liveRecords: number
   /**
-   * Number of records in all live lists, at most half of them for one client; further subscriptions are refused with 503. If lists
-   * grow above it, lists of the client with the most records are closed. Subscribers with the same records and fields share a
+   * Number of records in all live lists; one client can have half of them. Further subscriptions are refused with 503. If open lists
+   * grow beyond the limit, lists of the client with the most records are closed. Subscribers with the same records and fields share a
    * list, which counts in equal parts for them. A record counts once more for each 64 characters of its key. Default: 500,000.
    */
   readonly allLiveRecords: number

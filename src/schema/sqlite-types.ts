@@ -16,19 +16,19 @@ export const decimalShape = ({ precision, scale = 0 }: ColumnMetadata): DecimalS
     ? { whole: precision - scale, fraction: scale, significant: Math.min(precision, exactDigits) }
     : { whole: exactDigits, fraction: exactDigits, significant: exactDigits }
 
-/** Whether the database computes the values of a column. SQLite does not round them to the scale of a generated column. */
-export const hasComputedValues = (column: ColumnMetadata): boolean =>
+/** Whether a query, or the expression of a generated column, computes the values of a column. */
+export const isComputedOrGenerated = (column: ColumnMetadata): boolean =>
   isComputed(column) || column.asExpression !== undefined
 
 /**
- * Decimals. Those that the database computes are shown and compared with {@link exactDigits}, with zeros up to the scale of the
- * column.
+ * Value type of decimals. SQLite does not round a computed value to the scale of its column: it is shown with up to
+ * {@link exactDigits} digits, and filters accept as many after the point.
  */
 const decimal: BuildValueType = (column) => {
   const shape = decimalShape(column)
-  if (!hasComputedValues(column)) return decimalType(shape)
-  const compared = { whole: exactDigits, fraction: Number.POSITIVE_INFINITY, significant: exactDigits }
-  return { ...decimalType(compared), toJson: decimalType({ ...shape, significant: exactDigits }).toJson }
+  if (!isComputedOrGenerated(column)) return decimalType(shape)
+  const unrounded = { whole: exactDigits, fraction: Number.POSITIVE_INFINITY, significant: exactDigits }
+  return { ...decimalType(unrounded), toJson: decimalType({ ...shape, significant: exactDigits }).toJson }
 }
 
 /**

@@ -41,7 +41,8 @@ function isComputedDecimal({ valueType, column }: StoredColumn): boolean {
 
 /**
  * Casts a number that is bound as text to its exact type. Without the cast MariaDB compares it as a double, which has
- * fewer digits, in particular in `IN` lists. A `bit` with an index is compared with the bytes of the text: `0` would be 48.
+ * fewer digits, in particular in `IN` lists. Without the cast, a `bit` with an index is compared with the bytes of the
+ * text: the text `0` is the byte 48.
  */
 export const mysqlOperand: Dialect['operandSql'] = (stored, placeholder) => {
   const { valueType, valueColumn } = stored

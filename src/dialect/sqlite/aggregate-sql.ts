@@ -1,8 +1,6 @@
+import { exactDigits } from '../../schema/sqlite-types'
 import { type AggregateSql, groupedLength, type PeriodName, plainGroup } from '../aggregate-sql'
 import { sqliteCompared } from './cursor'
-
-/** Maximum number of digits of a decimal that SQLite, which stores decimals as doubles, stores exactly. */
-const exactDigits = 15
 
 /** Date-times are stored as text in UTC, which starts with the date. */
 const periods: Readonly<Record<PeriodName, (column: string) => string>> = {

@@ -1,6 +1,6 @@
 import { maxCursorTextLength } from '../../request/cursor'
 import { isComputed } from '../../schema/metadata'
-import { exactDigits, hasComputedValues } from '../../schema/sqlite-types'
+import { exactDigits, isComputedOrGenerated } from '../../schema/sqlite-types'
 import type { StoredColumn } from '../../schema/stored-column'
 import { isNumeric } from '../../value/value-type'
 import { isCursorValueOf } from '../cursor-value'
@@ -26,9 +26,9 @@ const asNumber = (sql: string): string => `CAST(${sql} AS NUMERIC)`
 const asDecimal = (sql: string): string =>
   asNumber(`NULLIF(PRINTF('%.${exactDigits}g', COALESCE(${sql}, 9e999)), 'Inf')`)
 
-/** Whether a column is a decimal that the database computes. This includes generated columns, which also store the double. */
+/** Whether a column is a decimal that the database computes. A generated column stores the computed double. */
 const isComputedDecimal = ({ column, valueType }: StoredColumn): boolean =>
-  valueType.name === 'decimal' && hasComputedValues(column)
+  valueType.name === 'decimal' && isComputedOrGenerated(column)
 
 /**
  * Casts computed numbers, because their values may be texts, such as those of `printf`. Integers and floats of a view

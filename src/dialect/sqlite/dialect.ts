@@ -68,23 +68,25 @@ const failedComputation = /^(SQLITE_ERROR: )?(malformed JSON|integer overflow)$/
 const isDateTime = ({ type }: ColumnMetadata): boolean => type === 'datetime' || type === Date
 
 /**
- * Date-times are stored as text: with three decimals by TypeORM, without decimals by `CURRENT_TIMESTAMP`. The operand is a text
- * of 19 characters, or with decimals but without trailing zeros (see `toComparedValue`). A transformer may store a number.
+ * Adds the digits of the milliseconds that a date-time lacks. TypeORM stores `10:00:00.500` and `10:00:00.000`, and
+ * `CURRENT_TIMESTAMP` stores `10:00:00`. Operands have no trailing zeros (see `toComparedValue`): they are `10:00:00.5` and
+ * `10:00:00`. A date-time without milliseconds has 19 characters. A transformer may store a number, which has one form.
  */
 const greatestFormSql: Dialect['greatestFormSql'] = ({ valueColumn }, operand) =>
   isDateTime(valueColumn)
     ? `iif(typeof(${operand}) = 'text', ${operand} || substr('.000', length(${operand}) - 18), ${operand})`
     : operand
 
-/** The stored forms of the value of an operand: one, or two for a date-time. */
-const storedForms = (stored: StoredColumn, operand: string): ReadonlySet<string> =>
-  new Set([operand, greatestFormSql(stored, operand)])
+/** The texts as which the value of an operand may be stored: two for a date-time, otherwise one. */
+const storedForms = (stored: StoredColumn, operand: string): readonly string[] => [
+  ...new Set([operand, greatestFormSql(stored, operand)]),
+]
 
-/** The rows with each combination of the stored forms of the operands. */
+/** One row for each combination of the stored forms of the operands. */
 const rowForms = (stored: readonly StoredColumn[], operands: readonly string[]): readonly (readonly string[])[] =>
   stored.reduce<readonly (readonly string[])[]>(
     (rows, column, index) =>
-      rows.flatMap((row) => Array.from(storedForms(column, operands[index] ?? ''), (form) => [...row, form])),
+      rows.flatMap((row) => storedForms(column, operands[index] ?? '').map((form) => [...row, form])),
     [[]],
   )
 
@@ -95,7 +97,7 @@ export const sqlite: Dialect = {
     equality.equalsAny(
       stored,
       column,
-      operands.flatMap((operand) => [...storedForms(stored, operand)]),
+      operands.flatMap((operand) => storedForms(stored, operand)),
     ),
   equalsAnyRow: (stored, columns, rows) =>
     equality.equalsAnyRow(
