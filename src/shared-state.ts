@@ -1,6 +1,7 @@
 /** Names of what the copies share. */
 type SharedName =
   | 'changeFeeds'
+  | 'connectionQueues'
   | 'declarations'
   | 'idempotencyKey'
   | 'mountedClasses'
@@ -9,7 +10,6 @@ type SharedName =
   | 'sqliteLocks'
   | 'timeLimits'
   | 'transactionScopes'
-  | 'writeLimits'
 
 /**
  * Returns an object that all copies of this package in the process share. A package of entities, or one that mounts the data

@@ -43,7 +43,6 @@ const folder = join(root, 'test', '.docs')
 const data = mkdtempSync(join(tmpdir(), 'docs-'))
 const running: ChildProcess[] = []
 
-jest.setTimeout(60_000)
 beforeAll(() => {
   rmSync(folder, { recursive: true, force: true })
   for (const [, index, files] of all) {

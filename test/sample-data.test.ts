@@ -3,8 +3,6 @@ import { importPlaces } from '../sample/import'
 import { readPage, readPages } from './support/pages'
 import { openWorld, type World } from './world/world'
 
-jest.setTimeout(60_000)
-
 describe("the sample's data set", () => {
   let world: World
   beforeAll(async () => {

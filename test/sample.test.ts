@@ -6,8 +6,6 @@ import { tour } from '../sample/tour'
 import { basic, freePort, send } from './client'
 import { create, databaseAt, environment, folder, root, servers, start, ways } from './sample-ways'
 
-jest.setTimeout(120_000)
-
 beforeAll(async () => {
   for (const server of servers) {
     await create(server, 'sample')

@@ -13,10 +13,18 @@ const typeorm = [
   ...['deleted-relations', 'embedded', 'embedded-relations', 'entities', 'entity-order', 'exact-numbers', 'faults'],
   ...['hidden-references', 'hstore', 'idempotency', 'inherited-columns', 'inherited-relations', 'keys', 'keyset'],
   ...['lifecycle', 'listener-events', 'listener-principal', 'listeners-late', 'live-lists', 'models', 'mounting'],
-  ...['names', 'nested-writes', 'null-values', 'overridden-columns', 'prototype-keys', 'redeclared-columns'],
+  ...[
+    'names',
+    'nested-writes',
+    'null-values',
+    'overridden-columns',
+    'prototype-keys',
+    'queries-in-transactions',
+    'redeclared-columns',
+  ],
   ...['redeclared-relations', 'related-keys', 'relations', 'restoring', 'schema-inheritance', 'shapes', 'shared-keys'],
   ...['statements', 'transformed-dates', 'transformed-types', 'trees', 'tree-rules', 'types', 'updates', 'upserts'],
-  ...['validation', 'queries-in-transactions', 'virtual-columns'],
+  ...['validation', 'virtual-columns'],
 ]
 
 /** Suites about SQL and transactions: they run with each driver, on one version of TypeORM. */

@@ -1,24 +1,25 @@
-/** Number of subscriptions, of other work, of bytes, or of records, of each client. */
+/** A count for each client, for example of its subscriptions, connections or bytes. */
 export class ClientCounts {
   readonly #counts = new Map<string, number>()
+  #total = 0
 
-  /** The clients with a number above 0. */
+  /** The clients whose count is above 0. */
   get clients(): Iterable<string> {
     return this.#counts.keys()
   }
 
-  /** Number of clients with a number above 0. */
+  /** Number of clients whose count is above 0. */
   get size(): number {
     return this.#counts.size
   }
 
   get isEmpty(): boolean {
-    return this.#counts.size === 0
+    return this.size === 0
   }
 
-  /** The number of all clients. */
+  /** Sum of the counts of all clients. */
   get total(): number {
-    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0)
+    return this.#total
   }
 
   of(client: string): number {
@@ -27,10 +28,13 @@ export class ClientCounts {
 
   add(client: string, number = 1): void {
     this.#counts.set(client, this.of(client) + number)
+    this.#total += number
   }
 
   remove(client: string, number = 1): void {
-    const left = this.of(client) - number
+    const count = this.of(client)
+    const left = Math.max(0, count - number)
+    this.#total += left - count
     if (left > 0) this.#counts.set(client, left)
     else this.#counts.delete(client)
   }

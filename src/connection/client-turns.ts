@@ -1,67 +1,79 @@
-import { ClientCounts } from '../access/client-counts'
+import type { QueryRunner } from 'typeorm'
+import type { ClientWork, ConnectionShares, WorkKind } from './connection-shares'
+
+/** Property of the connection errors of all copies of this package. Other libraries have errors with the same name. */
+const connectionError = Symbol.for('typeorm-resources.ConnectionError')
 
 /** Thrown when no connection to the database is available. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
+  readonly [connectionError] = true
+}
+
+/** Whether an error is a {@link ConnectionError}, also of another copy of this package: copies share the queue of a data source. */
+export function isConnectionError(error: unknown): boolean {
+  return error instanceof Error && connectionError in error
 }
 
 /** Maximum number of waiting tasks, because each takes memory. Further ones are rejected at once. */
 const maxWaiting = 1000
 
-/** A statement or a transaction that waits for its turn. */
-export interface WaitingTask<T> {
-  readonly client: string
+/** A statement or a transaction that waits for a connection. */
+export interface WaitingTask extends ClientWork {
   /** Maximum time that it waits, in milliseconds. */
   readonly limit: number
-  readonly resolve: (value: T) => void
+  readonly resolve: (connection: QueryRunner) => void
   readonly reject: (error: ConnectionError) => void
 }
 
 /**
  * Queue of tasks (statements or transactions) in which clients take turns, so that many slow tasks of one client do not delay those
- * of others. It also limits how many tasks of one client run at the same time.
- * @template T what a task waits for, such as a connection
+ * of others. A task that the {@link ConnectionShares} do not allow yet is passed over.
  */
-export class ClientTurns<T> {
+export class ClientTurns {
   /** The waiting tasks of each client that has any, the oldest first. The first client has the next turn. */
-  readonly #waiting = new Map<string, Set<WaitingTask<T>>>()
+  readonly #waiting = new Map<string, Set<WaitingTask>>()
   #size = 0
-  readonly #running = new ClientCounts()
 
-  /** @param maxRunningOfClient maximum number of running tasks of one client */
-  constructor(private readonly maxRunningOfClient: number) {}
+  constructor(private readonly shares: ConnectionShares) {}
 
   /** Number of waiting tasks. */
   get size(): number {
     return this.#size
   }
 
-  /** The task whose turn it is; undefined if no task waits, or only tasks of clients with the maximum number of running tasks. */
-  get next(): WaitingTask<T> | undefined {
+  /** The task whose turn it is; undefined if no task waits, or only tasks that the shares do not allow. */
+  get next(): WaitingTask | undefined {
     for (const [client, ofClient] of this.#waiting) {
-      if (this.#running.of(client) < this.maxRunningOfClient) return ofClient.values().next().value
+      if (!this.shares.allows({ client, kind: 'read' })) continue
+      const refused: WorkKind[] = []
+      for (const task of ofClient) {
+        if (refused.includes(task.kind)) continue
+        if (this.shares.allows(task)) return task
+        refused.push(task.kind)
+      }
     }
     return undefined
   }
 
   /**
    * Adds a task, and waits for its turn. If too many tasks wait, the newest one of the client that has most is rejected.
-   * @param client name of the client
    * @param limit in milliseconds
    * @throws {ConnectionError} if too many tasks wait, or the limit is exceeded
    */
-  async wait(client: string, limit: number): Promise<T> {
+  async wait({ client, kind }: ClientWork, limit: number): Promise<QueryRunner> {
     return new Promise((resolve, reject) => {
       const stopWaiting = (): void => {
         clearTimeout(timer)
         this.#remove(task)
       }
-      const task: WaitingTask<T> = {
+      const task: WaitingTask = {
         client,
+        kind,
         limit,
-        resolve: (value) => {
+        resolve: (connection) => {
           stopWaiting()
-          resolve(value)
+          resolve(connection)
         },
         reject: (error) => {
           stopWaiting()
@@ -77,35 +89,23 @@ export class ClientTurns<T> {
     })
   }
 
-  /** Starts a task of a client without a turn, if no task waits. @returns false if it must wait */
-  startAtOnce(client: string): boolean {
-    if (this.#size > 0 || this.#running.of(client) >= this.maxRunningOfClient) return false
-    this.#running.add(client)
-    return true
-  }
-
-  /** Starts the next task. @param value what it waits for. @returns false if none can start */
-  start(value: T): boolean {
+  /** Starts the next task with a connection. @returns false if none can start */
+  start(connection: QueryRunner): boolean {
     const { next } = this
     if (next === undefined) return false
-    this.#running.add(next.client)
-    next.resolve(value)
+    this.shares.add(next)
+    next.resolve(connection)
     this.#endTurn(next.client)
     return true
   }
 
-  /** Notes that a running task of a client has ended. */
-  end(client: string): void {
-    this.#running.remove(client)
-  }
-
-  #add(task: WaitingTask<T>): void {
+  #add(task: WaitingTask): void {
     const ofClient = this.#waiting.get(task.client) ?? new Set()
     this.#waiting.set(task.client, ofClient.add(task))
     this.#size += 1
   }
 
-  #remove(task: WaitingTask<T>): void {
+  #remove(task: WaitingTask): void {
     const ofClient = this.#waiting.get(task.client)
     if (!ofClient?.delete(task)) return
     this.#size -= 1
@@ -122,7 +122,7 @@ export class ClientTurns<T> {
 
   /** Rejects the newest task of the client that has most. Of clients with equal numbers, it is the one with the last turn. */
   #rejectOne(): void {
-    let most = new Set<WaitingTask<T>>()
+    let most = new Set<WaitingTask>()
     for (const tasks of this.#waiting.values()) if (tasks.size >= most.size) most = tasks
     const newest = [...most].at(-1)
     newest?.reject(new ConnectionError(`${maxWaiting} statements or transactions are already waiting for a connection`))

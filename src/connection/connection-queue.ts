@@ -1,11 +1,12 @@
 import type { QueryRunner } from 'typeorm'
 import { ClientTurns, ConnectionError } from './client-turns'
+import { type ClientWork, ConnectionShares } from './connection-shares'
 
 /**
- * Maximum number of statements that run one after another on a connection. It then returns to the pool, because other
- * code of the application may wait there.
+ * Maximum time for which a connection is passed from one statement to the next, in milliseconds. It then returns to the pool, because
+ * other code of the application may wait there, such as a validator that queries through the data source.
  */
-const maxStatementsInRow = 10
+const maxPassingTime = 20
 /**
  * Maximum number of connections that are requested from the pool at the same time. The pool serves requests in
  * order: with more of them, the application's own requests would wait longer.
@@ -17,9 +18,10 @@ const maxPendingConnections = 4
  * next one: releasing it to the pool and acquiring it again costs as much as a fast statement.
  */
 export class ConnectionQueue {
-  readonly #turns: ClientTurns<QueryRunner>
-  /** Statements that have run on each connection since it was acquired from the pool. */
-  readonly #statementCounts = new WeakMap<QueryRunner, number>()
+  readonly #shares: ConnectionShares
+  readonly #turns: ClientTurns
+  /** When each connection was acquired from the pool (`performance.now()`). */
+  readonly #acquired = new WeakMap<QueryRunner, number>()
   /**
    * Requests for a connection that the pool has not served yet. From the time `lostFrom` (`performance.now()`) a request
    * does not count any more: the server may have failed without a response.
@@ -28,40 +30,39 @@ export class ConnectionQueue {
 
   /**
    * @param connect acquires a connection from the pool, without a time limit
-   * @param maxOfClient maximum number of connections of one client
+   * @param poolSize number of connections of the pool
    */
   constructor(
     private readonly connect: () => Promise<QueryRunner>,
-    maxOfClient: number,
+    poolSize: number,
   ) {
-    this.#turns = new ClientTurns(maxOfClient)
+    this.#shares = new ConnectionShares(poolSize)
+    this.#turns = new ClientTurns(this.#shares)
   }
 
   /**
    * Waits for a connection. The limit is needed because pools wait without one by default.
-   * @param client name of the client
    * @param limit in milliseconds
    * @throws {ConnectionError} if the queue is full, the limit is exceeded or the database cannot be reached
    */
-  acquire(client: string, limit: number): Promise<QueryRunner> {
-    const connection = this.#turns.wait(client, limit)
+  acquire(work: ClientWork, limit: number): Promise<QueryRunner> {
+    const connection = this.#turns.wait(work, limit)
     this.#requestConnection()
     return connection
   }
 
-  /** Passes a client's connection whose statement has finished to the next waiting statement, or releases it to the pool. */
-  pass(client: string, runner: QueryRunner): void {
-    const statementCount = (this.#statementCounts.get(runner) ?? 0) + 1
-    this.#statementCounts.set(runner, statementCount)
-    this.#turns.end(client)
-    if (statementCount >= maxStatementsInRow || runner.isReleased) void release(runner)
+  /** Passes a connection whose statement has finished to the next waiting statement, or releases it to the pool. */
+  pass(work: ClientWork, runner: QueryRunner): void {
+    const acquired = this.#acquired.get(runner) ?? 0
+    this.#shares.remove(work)
+    if (performance.now() - acquired > maxPassingTime || runner.isReleased) void release(runner)
     else this.#passOn(runner)
     this.#requestConnection()
   }
 
-  /** Releases a client's connection to the pool, for example because it may be broken. */
-  async release(client: string, runner: QueryRunner): Promise<void> {
-    this.#turns.end(client)
+  /** Releases a connection to the pool, for example because it may be broken. */
+  async release(work: ClientWork, runner: QueryRunner): Promise<void> {
+    this.#shares.remove(work)
     await release(runner)
     this.#requestConnection()
   }
@@ -86,7 +87,10 @@ export class ConnectionQueue {
     this.#pendingConnections.add(pending)
     this.connect()
       .then(
-        (runner) => this.#passOn(runner),
+        (runner) => {
+          this.#acquired.set(runner, performance.now())
+          this.#passOn(runner)
+        },
         (cause: unknown) => {
           // Without effect if this statement has received another connection meanwhile: each other statement requests a
           // connection of its own.

@@ -3,7 +3,7 @@ import type { DriverError, TransientError } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure, isReleasedRunnerError } from '../dialect/typeorm-error'
 import { isSqliteLockError } from '../sqlite-lock/lock'
-import { ConnectionError } from './client-turns'
+import { isConnectionError } from './client-turns'
 
 /** Error of a failed statement. Unlike TypeORM's `QueryFailedError` it does not contain the values of the statement. */
 export class DatabaseError extends Error {
@@ -44,7 +44,7 @@ const networkCode = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOU
 /** Kind of transient failure of the database that an error reports; undefined for all other errors. */
 export function transientErrorOf(error: unknown, dataSource: DataSource): TransientError | undefined {
   // When a connection breaks, its driver releases the query runner.
-  const hasNoConnection = isSqliteLockError(error) || error instanceof ConnectionError || isReleasedRunnerError(error)
+  const hasNoConnection = isSqliteLockError(error) || isConnectionError(error) || isReleasedRunnerError(error)
   if (hasNoConnection || !dataSource.isInitialized) return 'unavailable'
   const driverError = driverErrorOf(error)
   if (driverError === undefined) return undefined

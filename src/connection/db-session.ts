@@ -4,10 +4,12 @@ import type { Principal } from '../access/rule'
 import type { Trace } from '../diagnostics'
 import type { TransactionSettings } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
+import { sharedByCopies } from '../shared-state'
 import { maxTimerMs } from '../timers'
 import { type ChangeEvent, type ChangeObserver, noObserver } from './change-events'
 import { ConnectionQueue } from './connection-queue'
-import { maxConnectionsOfClient, poolSizeOf, replicaCountOf } from './pool-size'
+import type { ClientWork, WorkKind } from './connection-shares'
+import { poolSizeOf, replicaCountOf } from './pool-size'
 import type { StatementCache } from './statement-cache'
 
 /** Settings that all sessions of a mount share. */
@@ -35,6 +37,8 @@ export interface DbSession extends Required<SessionSettings> {
   readonly client: WaitingClient | undefined
   /** Costs of the request's statements so far; undefined if they are not measured. */
   readonly trace: Trace | undefined
+  /** Name that replaces that of the client where clients take turns, for statements that run for several clients; or undefined. */
+  readonly turnName: string | undefined
   /** Principal of the request; undefined before the access rule has returned it, and outside of requests. */
   readonly principal: Principal | undefined
   /** Settings of the database for the transactions of a request; undefined if there are none. */
@@ -65,6 +69,7 @@ export function openSession(
     address,
     client,
     trace,
+    turnName: undefined,
     principal: undefined,
     settings: undefined,
     changes: undefined,
@@ -77,8 +82,20 @@ export function withPrincipal(
   principal: Principal,
   settings: TransactionSettings | undefined,
 ): DbSession {
-  const { dataSource, waitLimit, timeLimit, statements, observer, runner, replica, address, client, trace, changes } =
-    session
+  const {
+    dataSource,
+    waitLimit,
+    timeLimit,
+    statements,
+    observer,
+    runner,
+    replica,
+    address,
+    client,
+    trace,
+    turnName,
+    changes,
+  } = session
   return {
     dataSource,
     waitLimit,
@@ -90,6 +107,7 @@ export function withPrincipal(
     address,
     client,
     trace,
+    turnName,
     principal,
     settings,
     changes,
@@ -106,19 +124,23 @@ export interface WaitingClient {
 /** Session inside a transaction. */
 export type DbTransaction = DbSession & { readonly runner: QueryRunner }
 
-/** Runs `work` on the connection of the session's transaction, or else on a new one, which is released afterwards. */
-export async function withQueryRunner<T>(session: DbSession, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
-  if (session.runner !== undefined) return work(session.runner)
+/** Runs `use` on the connection of the session's transaction, or else on a new one, which is released afterwards. */
+export async function withQueryRunner<T>(
+  session: DbSession,
+  use: (runner: QueryRunner) => Promise<T>,
+  kind: WorkKind = 'read',
+): Promise<T> {
+  if (session.runner !== undefined) return use(session.runner)
   // If all requests share one connection, they wait for its lock, and need no queue.
   if (dialectOf(session.dataSource).sharesConnection) {
     const runner = newRunner(session)
-    return work(runner).finally(() => runner.release())
+    return use(runner).finally(() => runner.release())
   }
-  const { queue, client, runner } = await acquire(session)
+  const { queue, work, runner } = await acquire(session, kind)
   try {
-    return await work(runner)
+    return await use(runner)
   } finally {
-    await queue.release(client, runner)
+    await queue.release(work, runner)
   }
 }
 
@@ -126,32 +148,33 @@ export async function withQueryRunner<T>(session: DbSession, work: (runner: Quer
 export async function withPooledRunner<T>(
   session: DbSession,
   runQuery: (runner: QueryRunner) => Promise<T>,
+  kind: WorkKind,
 ): Promise<T> {
   if (dialectOf(session.dataSource).sharesConnection) return withQueryRunner(session, runQuery)
-  const { queue, client, runner } = await acquire(session)
+  const { queue, work, runner } = await acquire(session, kind)
   try {
     const result = await runQuery(runner)
-    queue.pass(client, runner)
+    queue.pass(work, runner)
     return result
   } catch (error) {
     // The connection may be broken, so it is not passed to the next statement.
-    await queue.release(client, runner)
+    await queue.release(work, runner)
     throw error
   }
 }
 
-/** A connection of a pool that a client uses. */
+/** A connection of a pool that is used for work of a client. */
 interface Acquired {
   readonly queue: ConnectionQueue
-  readonly client: string
+  readonly work: ClientWork
   readonly runner: QueryRunner
 }
 
 /** Waits for the turn of the session's client to use a connection of the pool. */
-async function acquire(session: DbSession): Promise<Acquired> {
+async function acquire(session: DbSession, kind: WorkKind): Promise<Acquired> {
   const queue = connectionQueueOf(session)
-  const client = clientName(session)
-  return { queue, client, runner: await queue.acquire(client, Math.min(session.waitLimit, maxTimerMs)) }
+  const work = { client: session.turnName ?? clientName(session), kind }
+  return { queue, work, runner: await queue.acquire(work, Math.min(session.waitLimit, maxTimerMs)) }
 }
 
 /** Creates a query runner, which acquires a connection when it runs its first statement. The caller releases it. */
@@ -171,7 +194,7 @@ interface ConnectionQueues {
   readonly replica: ConnectionQueue
 }
 
-const connectionQueues = new WeakMap<DataSource, ConnectionQueues>()
+const connectionQueues = sharedByCopies('connectionQueues', () => new WeakMap<DataSource, ConnectionQueues>())
 
 /**
  * Creates new queues for the pools that a data source has now. Connections requested from earlier pools, which are
@@ -188,8 +211,8 @@ export function renewConnectionQueues({
   }
   const poolSize = poolSizeOf(dataSource)
   const queues = {
-    primary: new ConnectionQueue(() => connect(false), maxConnectionsOfClient(poolSize)),
-    replica: new ConnectionQueue(() => connect(true), maxConnectionsOfClient(poolSize * replicaCountOf(dataSource))),
+    primary: new ConnectionQueue(() => connect(false), poolSize),
+    replica: new ConnectionQueue(() => connect(true), poolSize * replicaCountOf(dataSource)),
   }
   connectionQueues.set(dataSource, queues)
   return queues

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import { ConnectionError } from './client-turns'
+import { isConnectionError } from './client-turns'
 import { transientErrorOf } from './database-error'
 import type { DbSession } from './db-session'
 import { replicaCountOf } from './pool-size'
@@ -22,7 +22,7 @@ async function readWithFallback<T>(session: DbSession, read: (session: DbSession
   try {
     return await read({ ...session, replica: true })
   } catch (error) {
-    const mayUsePrimary = error instanceof ConnectionError || transientErrorOf(error, session.dataSource) === 'retry'
+    const mayUsePrimary = isConnectionError(error) || transientErrorOf(error, session.dataSource) === 'retry'
     if (!mayUsePrimary) throw error
     return read(session)
   }

@@ -6,21 +6,25 @@ import { isQueryFailure } from '../dialect/typeorm-error'
 import { clientDisconnected } from '../errors'
 import { sharedRunner, shareTransaction } from '../sqlite-lock/install'
 import { toDriverParameters } from './compile'
+import type { WorkKind } from './connection-shares'
 import { toLoggable } from './database-error'
 import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQueryRunner } from './db-session'
 import { failAfterIgnoredError } from './ignored-errors'
 import { showPrincipal } from './show-principal'
 import type { Statement } from './statement-cache'
-import { limitWrites } from './write-limit'
 
 /** A row as the driver returns it: an object or an array. The key of each column is its position in the SELECT. */
 export type RawRow = Readonly<Record<number, unknown>>
 
-/** Runs a statement, without building entities, firing events or starting a transaction. */
+/**
+ * Runs a statement, without building entities, firing events or starting a transaction.
+ * @param kind `write` if the statement can wait for locked records; without effect in a transaction
+ */
 export function execute(
   session: DbSession,
   statement: Statement,
   values: readonly unknown[],
+  kind: WorkKind = 'read',
 ): Promise<QueryResult<RawRow>> {
   const { dataSource, trace, settings } = session
   const parameters = toDriverParameters(dataSource, statement, values)
@@ -31,7 +35,7 @@ export function execute(
   const runner = session.runner ?? sharedRunner(dataSource)
   const run = (): Promise<QueryResult> =>
     runner === undefined
-      ? withPooledRunner(session, (pooledRunner) => runForClient(session, pooledRunner, runQuery))
+      ? withPooledRunner(session, (pooledRunner) => runForClient(session, pooledRunner, runQuery), kind)
       : runQuery(runner)
   return trace === undefined ? run() : traced(trace, run)
 }
@@ -83,31 +87,23 @@ const cancelIntervalMs = 50
 type Isolation = 'READ COMMITTED' | 'REPEATABLE READ'
 
 /**
- * Runs writes in the transaction of the session, or else in a new one, which is rolled back if `work` throws. In a new
- * one, listeners and subscribers find the principal in `queryRunner.data`.
+ * Runs `work` in the transaction of the session, or else in a new one, which is rolled back if `work` throws. In a new one,
+ * listeners and subscribers find the principal in `queryRunner.data`.
  * @param isolation isolation level of a new transaction. Default: that of the database
+ * @param kind `read` or `stream` only if neither `work` nor the listeners that it calls write
  */
 export function runInTransaction<T>(
   session: DbSession,
   work: (session: DbTransaction) => Promise<T>,
   isolation?: Isolation,
+  kind: WorkKind = 'write',
 ): Promise<T> {
-  return limitWrites(session, (limited) => runUncounted(limited, work, isolation))
-}
-
-/** As {@link runInTransaction}, for work that only reads: it does not count as a write. */
-export const runReadTransaction = runUncounted
-
-function runUncounted<T>(
-  session: DbSession,
-  work: (session: DbTransaction) => Promise<T>,
-  isolation?: Isolation,
-): Promise<T> {
-  return withQueryRunner(session, async (runner) => {
+  const run = async (runner: QueryRunner): Promise<T> => {
     if (session.runner !== undefined) return work({ ...session, runner })
     const transaction = { ...session, runner, changes: [] }
     return showPrincipal(transaction, () => commitOrRollBack(transaction, work, isolation))
-  })
+  }
+  return withQueryRunner(session, run, kind)
 }
 
 /**
@@ -220,12 +216,12 @@ export class WriteError extends Error {
 }
 
 /** Runs an INSERT, UPDATE or DELETE like {@link execute}. @throws {WriteError} if the database rejects it */
-export async function executeWrite(
+export function executeWrite(
   session: DbSession,
   statement: Statement,
   values: readonly unknown[],
 ): Promise<QueryResult<RawRow>> {
-  return limitWrites(session, (limited) => execute(limited, statement, values)).catch(throwWriteError)
+  return execute(session, statement, values, 'write').catch(throwWriteError)
 }
 
 /** Throws an error of the database as a `WriteError`, and any other error unchanged. @throws {WriteError} */

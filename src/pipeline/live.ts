@@ -107,7 +107,8 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
   const { store: fullStore, session: requestSession, principal } = request
   const { limits } = service
   const { query, store } = await parseSource(service, request)
-  const ownSession: DbSession = { ...requestSession, client: undefined, trace: undefined }
+  // The client that opens a list does not decide when its other clients receive changes.
+  const ownSession: DbSession = { ...requestSession, client: undefined, trace: undefined, turnName: 'live lists' }
   const { key, metadata } = store.view
   const { read, passing } = relatedTables(fullStore, query, query.inclusion)
   return {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { toDriverParameters } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
-import { type RawRow, runForClient, runReadTransaction } from '../connection/statement'
+import { type RawRow, runForClient, runInTransaction } from '../connection/statement'
 import { traced } from '../diagnostics'
 import type { OpenCursor } from '../dialect/row-cursor'
 import type { ListQuery } from '../query/query'
@@ -41,7 +41,7 @@ export function walkRows(
 ): Promise<void> {
   const { openCursor } = store.dialect
   if (openCursor === undefined) return walkByKeyset(session, store, query, receive)
-  return runReadTransaction(
+  return runInTransaction(
     session,
     (transaction) =>
       runForClient(transaction, transaction.runner, async (runner) => {
@@ -64,6 +64,7 @@ export function walkRows(
         }
       }),
     'REPEATABLE READ',
+    'stream',
   )
 }
 

@@ -96,7 +96,7 @@ async function updateHash(
     const builder = dataSource.createQueryBuilder().update(metadata.target).set(set).updateEntity(false)
     return compile(dataSource, builder.where(conditions.join(' AND ')), values.length)
   })
-  const { affected = 0 } = await execute(session, statement, values)
+  const { affected = 0 } = await execute(session, statement, values, 'write')
   return affected > 0
 }
 

@@ -152,7 +152,7 @@ export function buildStoredResponses(dataSource: DataSource): StoredResponses | 
         const condition = `${nameOf('id')} IN (${keys}) AND ${nameOf('expires')} <= ${time}`
         return compile(dataSource, builder.where(condition), values.length)
       })
-      await execute(session, statement, values)
+      await execute(session, statement, values, 'write')
     },
   }
 }

@@ -11,8 +11,6 @@ const launchOptions = {
 
 /** Maximum time to wait for an element, in milliseconds. It is long because other tests run at the same time. */
 export const maxWaitMs = 20_000
-jest.setTimeout(90_000)
-
 /**
  * Opens pages of a browser for the tests of a file. Each test gets its own page, which must neither log errors nor send requests to other
  * origins.

@@ -79,7 +79,7 @@ test('a card that is moved in one browser moves in the other', async () => {
   const median = await moveCards(await open(url, 'bob'), await open(url, 'ann'))
   console.info(`two browsers, one process: median ${median.toFixed(0)} ms from the response to the other board`)
   expect(await visitor.finish()).toEqual([])
-}, 120_000)
+})
 
 // PostgreSQL is not available everywhere.
 if (serverUrl !== undefined) {
@@ -97,5 +97,5 @@ if (serverUrl !== undefined) {
       await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)
       await admin.destroy()
     }
-  }, 120_000)
+  })
 }

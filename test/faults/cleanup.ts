@@ -26,7 +26,7 @@ afterAll(async () => {
   for (const work of works.reverse()) await Promise.resolve(work()).catch((fault: unknown) => faults.push(fault))
   guard.stdin.end()
   if (faults.length > 0) throw new AggregateError(faults, 'not all could be ended')
-}, 60_000)
+})
 
 function keep(what: string): () => void {
   guard.stdin.write(`${what}\n`)

@@ -37,7 +37,7 @@ test(`kill -9 after ${writesBeforeKill} acknowledged writes on SQLite: none is l
   expect(integrity).toEqual([{ integrity_check: 'ok' }])
   expect(ledger.acknowledged.size).toBeGreaterThanOrEqual(writesBeforeKill)
   expect((await ledger.post(again.url, 'note', 'afterwards')).status).toBe(201)
-}, 120_000)
+})
 
 /** Writes on keep-alive connections until the site is killed and all connections are closed. */
 async function writeUntilKilled(url: string, ledger: Ledger, kill: () => void): Promise<void> {

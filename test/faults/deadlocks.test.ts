@@ -33,7 +33,7 @@ describe.each([
   let cluster: Cluster
   beforeAll(async () => {
     cluster = await start()
-  }, 60_000)
+  })
 
   const open = async (extra: object): Promise<Site> => {
     const site = await openSite({ source: { ...cluster.source, extra, dropSchema: true } })
@@ -69,7 +69,7 @@ describe.each([
     expect(ledger.acknowledged.size).toBeGreaterThan(0)
     // Otherwise the test would check nothing.
     expect(deadlocks).toBeGreaterThan(0)
-  }, 60_000)
+  })
 
   test('a post that is aborted by a deadlock is tried once more, as a whole', async () => {
     const { dataSource, url } = await open(slowCheck)

@@ -20,7 +20,7 @@ import { sleep } from './time'
 
 /** Has a unique tag that the client chooses, by which requests and stored rows are compared. Written with one statement. */
 @Entity()
-@Resource({ auth: permitAll })
+@Resource({ auth: permitAll, formats: true })
 export class Note {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 60, unique: true }) tag!: string

@@ -74,4 +74,4 @@ test('while Redis does not answer or is lost, logins work and are not limited, a
   expect(site.faults).toEqual([])
   expect(warnings.length).toBeGreaterThan(0)
   expect(warnings[0]).toMatch(/failed logins are not limited for 5 s, because "failedLogins\.by(Name|Address)": /)
-}, 60_000)
+})

@@ -90,7 +90,7 @@ describe.each([
     await createSource(source)
       .initialize()
       .then((dataSource) => dataSource.destroy())
-  }, 60_000)
+  })
 
   test(`${posts} posts with keys through a proxy that cuts connections, while processes are killed, are executed once each`, async () => {
     const options = { source: { ...source, synchronize: false } }

@@ -40,7 +40,6 @@ test.each([
     await cluster.start()
     await until('the health check succeeds', async () => (await send(site.url, 'GET /api/health/')).status === 200)
   },
-  60_000,
 )
 
 /** Initializes a data source as applications do whose database starts after them: until it succeeds. */

@@ -40,7 +40,7 @@ describe.each([
     site = await openSite({ source: await open(), mount: { live: true } })
     atEnd(site.close)
     await site.dataSource.getRepository(Deck).insert([{ shelf: 'left' }, { shelf: 'right' }])
-  }, 60_000)
+  })
 
   test(`with ${writers} writers, subscribers receive committed states in order, and end with the list of GET`, async () => {
     const ledger = new CardLedger()
@@ -78,5 +78,5 @@ describe.each([
     expect([...new Set(work.surprises)].slice(0, 5)).toEqual([])
     expect(copies.flatMap(({ copy }) => copy.refusals)).toEqual([])
     expect(site.faults).toEqual([])
-  }, 120_000)
+  })
 })

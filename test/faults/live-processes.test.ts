@@ -26,7 +26,7 @@ beforeAll(async () => {
   const dataSource = await createSource(cluster.source).initialize()
   await dataSource.getRepository(Deck).insert([{ shelf: 'left' }, { shelf: 'right' }])
   await dataSource.destroy()
-}, 60_000)
+})
 
 const lists: readonly { readonly path: string; readonly user: string; readonly sees: (card: CardState) => boolean }[] =
   [
@@ -114,7 +114,7 @@ describe.each<{
     const source = { ...cluster.source, synchronize: false }
     const starting = Array.from({ length: processes }, () => startChildSite({ source, ...options() }))
     urls = (await Promise.all(starting)).map(({ url }) => url)
-  }, 60_000)
+  })
 
   const opened: LiveCopy[] = []
   afterEach(() => Promise.all(opened.splice(0).map((copy) => copy.close())))
@@ -269,7 +269,7 @@ test('changes arrive although a firewall has dropped the connection to Redis tha
     for (const client of clients) client.disconnect()
     proxy.close()
   }
-}, 60_000)
+})
 
 @Entity('card')
 @Resource()

@@ -91,7 +91,10 @@ const databases: readonly {
   },
 ]
 
-const ofCluster = (cluster: Cluster): Database => ({ source: cluster.source, cluster })
+/** One client sends all writes at the same time. It can use two of five connections for writes. */
+const poolSize = manyWrites.length * 3
+
+const ofCluster = (cluster: Cluster): Database => ({ source: { ...cluster.source, poolSize }, cluster })
 const fileSource = (directory: string): SourceOptions => ({
   type: 'better-sqlite3',
   database: join(directory, 'site.sqlite'),

@@ -62,7 +62,7 @@ describe.each([
     site = await openSite({ source: cluster.source })
     atEnd(site.close)
     await site.dataSource.getRepository(Season).insert({ name: 'spring' })
-  }, 60_000)
+  })
 
   test.each(outages)(
     '$what under 20 clients: requests succeed or get 503 with Retry-After, and no acknowledged write is lost',

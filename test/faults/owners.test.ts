@@ -34,7 +34,7 @@ describe.each([
     atEnd(site.close)
     const accounts = ['old', 'new'].map((username) => ({ username, password: username }))
     await site.dataSource.getRepository(Account).insert(accounts)
-  }, 60_000)
+  })
 
   test.each([
     { resource: 'page', entity: Page },

@@ -31,7 +31,7 @@ describe('PgBouncer in transaction pooling mode', () => {
     url = await startPgbouncer(cluster, 3)
     site = await openSite({ source: { type: 'postgres', url, extra: { max: 20 } } })
     atEnd(site.close)
-  }, 60_000)
+  })
 
   test('all methods work, with a login', async () => {
     await site.dataSource.getRepository(Account).insert({ username: 'ann', password: 'ann' })
@@ -118,7 +118,7 @@ describe('PgBouncer in transaction pooling mode, with a role that has other defa
       )
       for (const pages of seen) expect(idsOf(pages)).toEqual(all)
     })
-  }, 60_000)
+  })
 })
 
 describe('PgBouncer in transaction pooling mode, with policies of row level security', () => {
@@ -149,7 +149,7 @@ describe('PgBouncer in transaction pooling mode, with policies of row level secu
       },
     })
     atEnd(site.close)
-  }, 60_000)
+  })
 
   test('all users see and write their own records only', async () => {
     const titlesOf = async (as: string, path: string): Promise<readonly string[]> => {

@@ -16,7 +16,7 @@ describe.each(databases)('%s', (database) => {
   let source: SourceOptions
   beforeAll(async () => {
     source = await sourceOf(database)
-  }, 60_000)
+  })
 
   test.each([
     { when: 'at once', spread: 0 },

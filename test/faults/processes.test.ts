@@ -21,7 +21,7 @@ beforeAll(async () => {
   await dataSource.getRepository(Season).insert({ name: 'spring' })
   await dataSource.destroy()
   source = { ...cluster.source, synchronize: false }
-}, 60_000)
+})
 
 afterEach(async () => {
   await cluster.query('DELETE FROM note')
@@ -61,7 +61,7 @@ describe('behind nginx', () => {
     sites = await Promise.all([startChildSite({ source }), startChildSite({ source })])
     nginx = await startNginx(sites.map((site) => site.url))
     url = nginx.url
-  }, 60_000)
+  })
 
   test('both processes respond; links and Location lead through the proxy, and pages of its origin may write', async () => {
     expect([...(await writeAndRead(url))].toSorted()).toEqual(sites.map(({ pid }) => String(pid)).toSorted())

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const access = `MASTER_HOST='${hostname}', MASTER_PORT=${port}, MASTER_USER='${username}'`
   await replica.query(`CHANGE MASTER TO ${access}, MASTER_USE_GTID=slave_pos`)
   await replica.query('START SLAVE')
-}, 60_000)
+})
 
 afterEach(() => primary.query('DELETE FROM note'))
 
@@ -41,7 +41,7 @@ test('the replica serves reads and the primary serves writes; without the replic
   expect(await health(url)).toBe('200 {"status":"warn"}')
   await replica.start()
   await until('health passes', async () => (await health(url)) === '200 {"status":"pass"}')
-}, 60_000)
+})
 
 test.each([
   { options: { restoreNodeTimeout }, becomes: 201, warned: false },

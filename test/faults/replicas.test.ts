@@ -25,7 +25,7 @@ beforeAll(async () => {
   await site.dataSource.getRepository(Season).insert({ name: 'spring' })
   await site.dataSource.getRepository(Account).insert({ username: 'ann', password: 'ann' })
   await replicaIsCurrent()
-}, 60_000)
+})
 
 afterEach(async () => {
   await site.dataSource.query('DELETE FROM note')
@@ -160,7 +160,7 @@ test(`while a replica is down, under ${clients} clients, the primary serves read
   await site.dataSource.query('DELETE FROM note')
   expect((await send(site.url, 'GET /api/note/')).text).toContain('"tag"')
   await standby.query('SELECT pg_wal_replay_resume()')
-}, 60_000)
+})
 
 test('while a replica is frozen, requests that wait for a connection to it are served by the primary, and health warns', async () => {
   standby.freeze()

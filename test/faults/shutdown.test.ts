@@ -46,7 +46,7 @@ describe.each([
     expect(exit).toBe(0)
     expect(await late).toBe('refused')
     expect(site.errors()).toBe('')
-  }, 60_000)
+  })
 })
 
 test('a request that never ends is aborted after the limit, so that the process exits', async () => {

@@ -88,7 +88,7 @@ describe.each([
     await dataSource.getRepository(Note).insert({ tag: 'first' })
     await insertRows(dataSource, Line, new Array(lineCount).fill({ text: 'x'.repeat(2000) }))
     await close()
-  }, 60_000)
+  })
 
   function sourceAt(url: string) {
     const all = { entities: [...entities, Line, Task], subscribers: [...subscribers, TaskSubscriber] }
@@ -100,9 +100,8 @@ describe.each([
     const url = new URL(cluster.source.url)
     const proxy = await startDroppingProxy(Number(url.port), edit)
     url.port = String(proxy.port)
-    const extra = isPostgres ? { max: connections } : { connectionLimit: connections }
     const site = await openSite({
-      source: { ...sourceAt(url.href), synchronize: false, extra },
+      source: { ...sourceAt(url.href), synchronize: false, poolSize: connections },
       mount: { statementTimeout, waitLimit: hangMs, health: true },
       before: (app) => Object.assign(app, { proxy: true }),
     })

@@ -10,7 +10,7 @@ let postgres: Cluster
 let mariadb: Cluster
 beforeAll(async () => {
   ;[postgres, mariadb] = await Promise.all([startPostgres(), startMariadb(['innodb-lock-wait-timeout=1'])])
-}, 60_000)
+})
 
 /** Settings that limit the time a statement may wait. */
 const limits = [

@@ -1,5 +1,6 @@
 import type Koa from 'koa'
 import { type SendOptions, send } from '../client'
+import { EventReader } from '../support/event-reader'
 import { atEnd } from './cleanup'
 import { type Cluster, startMariadb, startPostgres } from './clusters'
 import { Note, Season } from './entities'
@@ -33,15 +34,19 @@ const kinds: Readonly<Record<string, Kind>> = {
 }
 
 describe.each([
-  { name: 'PostgreSQL', start: startPostgres, pool: (max: number) => ({ max }) },
-  { name: 'MariaDB', start: startMariadb, pool: (connectionLimit: number) => ({ connectionLimit }) },
-])('clients take turns to use the connections of $name', ({ start, pool }) => {
+  { name: 'PostgreSQL', start: startPostgres, lockNotes: 'LOCK TABLE note' },
+  {
+    name: 'MariaDB',
+    start: startMariadb,
+    lockNotes: 'LOCK TABLES note WRITE',
+  },
+])('clients take turns to use the connections of $name', ({ start, lockNotes }) => {
   let cluster: Cluster
-  /** Number of sent requests. It is that of all tests, so that no request writes a value that is already stored. */
+  /** Number of requests that all tests have sent, so that no request writes a value that is already stored. */
   let sent = 0
   beforeAll(async () => {
     cluster = await start()
-  }, 60_000)
+  })
 
   interface Clients {
     readonly site: Site
@@ -53,11 +58,11 @@ describe.each([
     readonly answered: { readonly client: string; readonly status: number }[]
   }
 
-  const openForClients = async (poolSize: number): Promise<Clients> => {
+  const openForClients = async (poolSize: number, live = false): Promise<Clients> => {
     let arrived = 0
     const site = await openSite({
-      source: { ...cluster.source, extra: pool(poolSize) },
-      mount: { waitLimit: 30_000, batch: true },
+      source: { ...cluster.source, poolSize },
+      mount: { waitLimit: 30_000, batch: true, live },
       before: (app: Koa) => {
         app.proxy = true
         app.use((_, next) => {
@@ -142,7 +147,7 @@ describe.each([
     await Promise.all(requests)
     const first = Array.from({ length: 990 }, (_, index) => addressOf(index))
     expect(first.filter((client) => refused.has(client))).toEqual([])
-  }, 60_000)
+  })
 
   test.each([
     { what: 'statements', headers: (): Record<string, string> => ({}) },
@@ -169,6 +174,63 @@ describe.each([
     60_000,
   )
 
+  test('slow statements of three clients leave a connection of ten to others', async () => {
+    const clients = await openForClients(10)
+    const { sendAs, answered } = clients
+    const readNotes: Kind = () => ({ line: 'GET /api/note/', status: 200 })
+    const slow = await cluster.whileLocked(lockNotes, async () => {
+      const requests = await flood(clients, 60, readNotes, (index) => `192.0.2.${1 + (index % 3)}`)
+      await sleep(200)
+      await Promise.all([sendAs('192.0.2.4', read), sendAs('192.0.2.5', read)])
+      expect(answered).toHaveLength(2)
+      return requests
+    })
+    await Promise.all(slow)
+    expect(answered.every(({ status }) => status === 200)).toBe(true)
+  })
+
+  test('HEADs of streamed lists of one client leave connections to the writes of others', async () => {
+    const clients = await openForClients(10)
+    const { sendAs, answered } = clients
+    const head: Kind = () => ({ line: 'HEAD /api/note/?format=ndjson', status: 200 })
+    const slow = await cluster.whileLocked(lockNotes, async () => {
+      const requests = await flood(clients, 20, head, () => '192.0.2.1')
+      await sleep(200)
+      await sendAs('192.0.2.2', (index) => ({ line: 'POST /api/memo/', body: { tag: `head ${index}` }, status: 201 }))
+      expect(answered).toEqual([{ client: '192.0.2.2', status: 201 }])
+      return requests
+    })
+    await Promise.all(slow)
+  })
+
+  test('a live list that clients share does not wait for the turn of the client that has opened it', async () => {
+    const clients = await openForClients(10, true)
+    const { site, sendAs } = clients
+    const subscribe = async (address: string): Promise<EventReader> => {
+      const reader = await EventReader.open(`${site.url}/api/memo/`, { 'X-Forwarded-For': address })
+      await reader.waitFor('reset')
+      return reader
+    }
+    const first = await subscribe('192.0.2.1')
+    const second = await subscribe('192.0.2.2')
+    first.close()
+    const slow = await cluster.whileLocked(lockNotes, async () => {
+      const requests = await flood(
+        clients,
+        20,
+        () => ({ line: 'GET /api/note/', status: 200 }),
+        () => '192.0.2.1',
+      )
+      await sleep(200)
+      second.events.splice(0)
+      await sendAs('192.0.2.3', (index) => ({ line: 'POST /api/memo/', body: { tag: `live ${index}` }, status: 201 }))
+      expect((await second.take(1)).map(([name]) => name)).toEqual(['created'])
+      return requests
+    })
+    await Promise.all(slow)
+    second.close()
+  })
+
   test('writes of several clients that wait for a locked record leave a connection to reads', async () => {
     const clients = await openForClients(4)
     const { sendAs, answered } = clients
@@ -183,7 +245,7 @@ describe.each([
     })
     await Promise.all(slow)
     expect(answered.every(({ status }) => status === 200)).toBe(true)
-  }, 60_000)
+  })
 
   test('with replication without replicas, reads use the primary at once', async () => {
     const site = await openSite({
@@ -192,5 +254,5 @@ describe.each([
     })
     atEnd(site.close)
     expect((await send(site.url, 'GET /api/season/')).status).toBe(200)
-  }, 30_000)
+  })
 })

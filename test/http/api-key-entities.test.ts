@@ -153,6 +153,12 @@ class Task {
   @Column({ default: '' }) text!: string
 }
 
+@Entity()
+@Resource({ auth: readOnlyRule() })
+class Bulletin {
+  @PrimaryGeneratedColumn() id!: number
+}
+
 const statusOf = async (world: World, key: string, line = 'GET /api/task/'): Promise<number> =>
   (await send(world.url, line, { headers: { Authorization: `ApiKey ${key}` } })).status
 
@@ -468,11 +474,11 @@ describe('a mount warns of keys that it does not accept, if it', () => {
   })
 })
 
-test.each([1, 4])('a pool of %d connections, all in use: writing the last use fails no request', async (max) => {
+test.each([1, 4])('a pool of %d connections, all in use: writing the last use fails no request', async (poolSize) => {
   const world = await openWorld({
     entities: [Staff, StaffKey, Task],
     mount: { authenticators: [basic(), apiKeys()] },
-    source: { extra: isPostgres ? { max } : { connectionLimit: max } } as Partial<DataSourceOptions>,
+    source: { poolSize } as object,
   })
   const holder = await world.dataSource.getRepository(Staff).save({ code: 's', pass: 's', enabled: true } as Staff)
   const statuses = new Set<number>()
@@ -486,3 +492,33 @@ test.each([1, 4])('a pool of %d connections, all in use: writing the last use fa
   expect([...statuses]).toEqual([200])
   expect(world.faults).toEqual([])
 })
+
+if (!isSqlite)
+  test('a request with a wrong key does not make those with the right one wait for its turn', async () => {
+    const world = await openWorld({
+      entities: [Staff, StaffKey, Task, Bulletin],
+      mount: { authenticators: [basic(), apiKeys()], waitLimit: 60_000 },
+      before: (app) => Object.assign(app, { proxy: true }),
+      source: { poolSize: 6 } as object,
+    })
+    const holder = await world.dataSource.getRepository(Staff).save({ code: 's', pass: 's', enabled: true } as Staff)
+    const key = await createApiKey(world.dataSource, StaffKey, { holder })
+    const other = { 'X-Forwarded-For': '192.0.2.1' }
+    const runner = world.dataSource.createQueryRunner()
+    await runner.connect()
+    await runner.startTransaction()
+    await runner.query(isPostgres ? 'LOCK TABLE bulletin' : 'LOCK TABLES bulletin WRITE')
+    // More than the connections of this client.
+    const slow = Array.from({ length: 8 }, () => send(world.url, 'GET /api/bulletin/', { headers: other }))
+    await setTimeout(300)
+    const Authorization = `ApiKey ${key.slice(0, 16)}${'a'.repeat(32)}`
+    const wrong = send(world.url, 'GET /api/task/', { headers: { ...other, Authorization } })
+    await setTimeout(100)
+    expect(await statusOf(world, key)).toBe(200)
+    await runner.query(isPostgres ? 'ROLLBACK' : 'UNLOCK TABLES')
+    await runner.release()
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(slow.map(() => 200))
+    expect((await wrong).status).toBe(401)
+    await world.close()
+    expect(world.faults).toEqual([])
+  })

@@ -103,7 +103,7 @@ const open = async (options: MountOptions = {}, prefix = ''): Promise<World> => 
       await dataSource.manager.insert(Folder, [{ owner: 7 }, { owner: 8 }])
     },
     // One connection: a rule that is called within the transaction would wait for the end of it.
-    source: { subscribers: [Recorder], ...(isPostgres && { extra: { max: 1 } }) } as object,
+    source: { subscribers: [Recorder], ...(isPostgres && { poolSize: 1 }) } as object,
     mount: { waitLimit: 2000 },
     mountOn: (app, dataSource) => {
       const inner = new Koa()

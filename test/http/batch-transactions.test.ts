@@ -112,7 +112,7 @@ async function sendInConflict(world: World, prefix: string): Promise<readonly Re
 
 /** Options of a data source with some connections, and with these settings of PostgreSQL. */
 const connections = (settings: string): WorldOptions =>
-  isPostgres ? { source: { extra: { max: 10, options: settings } } as object } : {}
+  isPostgres ? { source: { poolSize: 10, extra: { options: settings } } as object } : {}
 
 describe('Batches: of 20 batches in conflict, each is written completely, or responds with 503 and writes nothing', () => {
   let world: World

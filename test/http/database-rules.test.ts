@@ -20,7 +20,7 @@ beforeAll(async () => {
     entities: [Ruled],
     mount: { resources: [{ entity: Ruled, auth: permitAll }] },
     // A single connection, so that its role is that of all requests.
-    ...(isPostgres && { source: { extra: { max: 1 } } }),
+    ...(isPostgres && { source: { poolSize: 1 } as object }),
   })
 })
 afterAll(() => world.close())

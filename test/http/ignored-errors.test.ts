@@ -98,7 +98,7 @@ const deadlockTimeout = '-c deadlock_timeout=30ms'
 
 let world: World
 beforeAll(async () => {
-  const extra = isPostgres ? { extra: { max: 10, options: deadlockTimeout } } : {}
+  const extra = isPostgres ? { poolSize: 10, extra: { options: deadlockTimeout } } : {}
   world = await openWorld({
     entities: [Account, Journal, Booking],
     source: { subscribers: [CarelessBooker], ...extra } as object,

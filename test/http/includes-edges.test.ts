@@ -214,7 +214,7 @@ beforeAll(async () => {
       await manager.insert(Envelope, { secret: { id: 1 } })
     },
   })
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])

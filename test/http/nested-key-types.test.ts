@@ -49,7 +49,7 @@ beforeAll(async () => {
     ...(entity.options.name.startsWith('sheet') && { nested: ['lines'] }),
   }))
   world = await openWorld({ entities, mount: { resources } })
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])

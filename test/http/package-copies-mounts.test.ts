@@ -5,6 +5,7 @@ import { anonymous, IdempotencyKey, mountResources, userRule } from 'typeorm-res
 import { freePort, send } from '../client'
 import { EventReader } from '../support/event-reader'
 import { loadCopy } from '../support/package-copy'
+import { isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /** A package may mount the data source of the application with its own copy of this package. */
@@ -110,6 +111,16 @@ test('transactions of all copies of this package together leave a connection to 
   expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(requests.map(() => 201))
   expect(world.faults).toEqual([])
 })
+
+if (!isSqlite)
+  test('if no connection is free, the requests to all copies of this package are 503', async () => {
+    const runners = [1, 2].map(() => world.dataSource.createQueryRunner())
+    for (const runner of runners) await runner.connect()
+    const paths = ['/api/note/', '/copy/note/']
+    const replies = await Promise.all(paths.map((path) => send(world.url, `GET ${path}`)))
+    for (const runner of runners) await runner.release()
+    expect(replies.map(({ status }) => status)).toEqual([503, 503])
+  })
 
 test('live lists show the writes to mounts of other copies of this package', async () => {
   const reader = await EventReader.open(`${world.url}/api/note/`)

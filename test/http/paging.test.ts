@@ -39,7 +39,7 @@ test('Ordering, Links: following next visits every match once, and previous visi
     expect([...backward].reverse()).toEqual(forward)
   })
   await fc.assert(property, { numRuns: 60, seed: 20 })
-}, 120_000)
+})
 
 test('keyset: following next visits every match once, and previous visits them in reverse, in every order', async () => {
   const property = fc.asyncProperty(ordering, filter, fc.integer({ min: 1, max: 40 }), async (order, where, limit) => {
@@ -54,7 +54,7 @@ test('keyset: following next visits every match once, and previous visits them i
     )
   })
   await fc.assert(property, { numRuns: 60, seed: 21 })
-}, 120_000)
+})
 
 test('keyset: no record is skipped or repeated while records before and after the cursor are inserted and deleted', async () => {
   const path = '/api/note/?ordering=-score,title&limit=5'

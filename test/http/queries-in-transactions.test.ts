@@ -1,9 +1,12 @@
+import { setTimeout } from 'node:timers/promises'
 import { registerDecorator } from 'class-validator'
 import { BeforeInsert, BeforeRemove, BeforeUpdate, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { IdempotencyKey, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAll } from '../support/access'
-import { isPostgres, isSqlite } from '../world/leg'
+import { insertRows } from '../support/insert-rows'
+import { openPaused } from '../support/paused-client'
+import { isSqlite } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /**
@@ -46,13 +49,21 @@ class Guest {
   }
 }
 
+/** A list with more bytes than the buffers of a connection. */
+@Entity()
+@Resource({ auth: permitAll, formats: true })
+class Page {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'text' }) text!: string
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Room, Guest, IdempotencyKey],
-    mount: { batch: true },
+    entities: [Room, Guest, Page, IdempotencyKey],
+    mount: { batch: true, limits: { streams: 1 } },
     before: (app) => Object.assign(app, { proxy: true }),
-    source: { extra: isPostgres ? { max: poolSize } : { connectionLimit: poolSize } } as object,
+    source: { poolSize } as object,
   })
 })
 afterAll(() => world.close())
@@ -72,6 +83,23 @@ test.each<[string, (name: string) => Promise<Reply>]>([
   const replies = await Promise.all(Array.from({ length: parallel }, (_, index) => write(`${what} ${index}`)))
   expect(replies.filter(({ status }) => status >= 300).map(({ text }) => text)).toEqual([])
   expect(await world.dataSource.getRepository(Room).count()).toBeGreaterThanOrEqual(parallel)
+})
+
+test('beside a streamed list whose client reads nothing, each write gets a connection for its validators', async () => {
+  const pages = Array.from({ length: 400 }, () => ({ text: 'x'.repeat(60_000) }))
+  for (let first = 0; first < pages.length; first += 50) {
+    await insertRows(world.dataSource, Page, pages.slice(first, first + 50))
+  }
+  const socket = await openPaused(world.url, 'GET /api/page/?format=ndjson HTTP/1.1\r\nHost: x\r\n\r\n')
+  await setTimeout(300)
+  const replies = await Promise.all(
+    Array.from({ length: parallel * 2 }, (_, index) => {
+      const headers = { 'X-Forwarded-For': `192.0.2.${index % 4}` }
+      return create([{ name: `beside ${index}` }], '', headers)
+    }),
+  )
+  expect(replies.filter(({ status }) => status >= 300).map(({ text }) => text)).toEqual([])
+  socket.destroy()
 })
 
 // On SQLite, a listener needs the manager of its event.

@@ -12,7 +12,6 @@ import {
 } from 'typeorm'
 import { IdempotencyKey, Resource, type Rule } from 'typeorm-resources'
 import { send } from '../client'
-import { isMariadb, isPostgres } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /** Access rules that run statements are called before the transaction of a write, in which the statements would wait. */
@@ -65,8 +64,7 @@ beforeAll(async () => {
     entities: [Doc, Line, Tag, IdempotencyKey],
     // One connection: a statement of a rule within the transaction would wait for the end of it.
     source: {
-      ...(isPostgres && { extra: { max: 1 } }),
-      ...(isMariadb && { extra: { connectionLimit: 1 } }),
+      poolSize: 1,
     } as object,
     mount: { batch: true, waitLimit: 1000 },
     seed: async (dataSource) => {

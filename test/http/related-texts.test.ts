@@ -220,7 +220,7 @@ beforeAll(async () => {
     seed,
   })
   if (leg.driver === 'better-sqlite3') countComparisons(world.dataSource)
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])

@@ -32,7 +32,7 @@ beforeAll(async () => {
     seed: alter,
     mount: { resources: entities.map((entity) => ({ entity, auth: permitAllAsUser1, scope: () => scope })) },
   })
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])

@@ -228,7 +228,7 @@ describe('with many records', () => {
         if (!isMariadb) await dataSource.query('ANALYZE')
       },
     })
-  }, 120_000)
+  })
   afterAll(() => many.close())
 
   test('the plan of a search uses the index', async () => {

@@ -139,8 +139,7 @@ describe('sessions whose time zone changes between two pages', () => {
       entities: [Stamped],
       mount: { resources: [{ entity: Stamped, auth: permitAll }] },
       // A single connection, so that its time zone is that of all requests.
-      ...(isPostgres && { source: { extra: { max: 1 } } }),
-      ...(isMariadb && { source: { extra: { connectionLimit: 1 } } }),
+      source: { poolSize: 1 } as object,
     })
   })
   afterAll(async () => {
@@ -266,7 +265,7 @@ if (isPostgres)
     const opening = openWorld({
       entities: [Item],
       mount: { resources: [{ entity: Item, auth: permitAll, exclude: ['unit'] }] },
-      source: { extra: { max: 2, options: `-c lc_messages=${locale}` } },
+      source: { poolSize: 2, extra: { options: `-c lc_messages=${locale}` } } as object,
     })
     const world = await opening.catch(unlessUnknown)
     if (world === undefined) return
@@ -300,7 +299,7 @@ if (isMariadb)
       const world = await openWorld({
         entities: [Level],
         mount: { resources: [{ entity: Level, auth: permitAll }] },
-        source: { extra: { connectionLimit: 1 } },
+        source: { poolSize: 1 } as object,
       })
       await world.sql(`SET lc_messages = '${locale}'`)
       for (let id = 1; id <= 20; id++) {

@@ -98,6 +98,8 @@ beforeAll(async () => {
   world = await openWorld({
     entities: [Maker, Part, Slot, Card, Quiet],
     mount: { limits: { streams: 4, streamStall: 9000 } },
+    // More connections than lists.
+    source: { poolSize: 5 } as object,
     before: (app: Koa) => {
       app.proxy = true
       const zip = compress({ threshold: 0, br: false })
@@ -213,6 +215,9 @@ test('CSV of no records has only a header; of one field, it has no empty lines',
   expect((await get('maker/?format=csv&id=99')).text).toBe('id,name\r\n')
 })
 
+/** A header `Accept` that prefers CSV. */
+const csvOfLength = (length: number): string => 'text/csv, a/b;c='.padEnd(length, 'x')
+
 test.each([
   ['no Accept', {}, 'application/json'],
   ['*/*', { accept: '*/*' }, 'application/json'],
@@ -223,6 +228,8 @@ test.each([
   ['CSV', { accept: 'text/csv' }, 'text/csv'],
   ['CSV before anything', { accept: 'text/csv, */*;q=0.1' }, 'text/csv'],
   ['NDJSON', { accept: 'application/x-ndjson' }, 'application/x-ndjson'],
+  ['CSV in 1,024 characters', { accept: csvOfLength(1024) }, 'text/csv'],
+  ['CSV in 1,025 characters', { accept: csvOfLength(1025) }, 'application/json'],
 ])('Accept: %s', async (_, headers, type) => {
   const { headers: got } = await get('maker/', headers)
   expect([got['content-type']?.split(';')[0], got.vary]).toEqual([type, 'Accept, Authorization'])
@@ -327,7 +334,7 @@ test('clients that read nothing hold a limited number of streams, until they dis
   }, 60_000)
   sockets[1]?.destroy()
   await world.dataSource.getRepository(Part).delete({ rank: 500 })
-}, 90_000)
+})
 
 test('middleware can compress a stream', async () => {
   use.compress = true

@@ -30,7 +30,7 @@ beforeAll(async () => {
     seed: alter,
     mount: { resources: entities.map((entity) => ({ entity, auth: permitAllAsUser1 })), limit: { max: 1000 } },
   })
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])

@@ -5,7 +5,6 @@ import { send } from '../client'
 import { permitAll } from '../support/access'
 import { KiB, longText } from '../support/texts'
 import { worldPerTest } from '../support/world-per-test'
-import { isPostgres } from '../world/leg'
 import type { World } from '../world/world'
 
 /**
@@ -36,7 +35,7 @@ async function open(): Promise<World> {
     const rows = Array.from({ length: 6 }, () => ({ body: 'x'.repeat(8 * KiB) }))
     for (const entity of entities) await manager.insert(entity, rows)
   }
-  const source = { extra: isPostgres ? { max: 1 } : { connectionLimit: 1 } }
+  const source = { poolSize: 1 } as object
   return openEach({ entities, seed, source, mount: { limits: { pageBytes: 20 * KiB } } })
 }
 

@@ -75,7 +75,7 @@ describe.each(Array.from({ length: databases }, (_, index) => seed * 1000 + 500 
     beforeAll(async () => {
       // One resource has no rows.
       opened = await openModelWorld(own, resourceNames[own % 4])
-    }, 60_000)
+    })
     afterAll(async () => {
       await opened.world.close()
       expect(opened.world.faults).toEqual([])

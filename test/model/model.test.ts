@@ -181,7 +181,7 @@ describe.each(Array.from({ length: databases }, (_, index) => seed * 1000 + inde
     let opened: ModelWorld
     beforeAll(async () => {
       opened = await openModelWorld(own)
-    }, 60_000)
+    })
     afterAll(async () => {
       await opened.world.close()
       expect(opened.world.faults).toEqual([])

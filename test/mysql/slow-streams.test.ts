@@ -9,7 +9,7 @@ afterEach(() => world.close())
 const isFree = async (): Promise<boolean> => (await world.get('reading/?format=ndjson&limit=1')).status === 200
 
 test('a client that reads nothing for longer than net_write_timeout receives the whole list', async () => {
-  world = await openStreamWorld({}, { connectionLimit: 1 })
+  world = await openStreamWorld({}, 1)
   await world.dataSource.query('SET SESSION net_write_timeout = 1')
   const socket = await world.openPaused()
   await setTimeout(4000)

@@ -50,7 +50,7 @@ const seed = async (dataSource: DataSource): Promise<void> => {
 let world: World
 beforeAll(async () => {
   world = await openWorld({ entities: [Writer, Text], seed, mount: { statementTimeout: 2000, limit: { max: 1000 } } })
-}, 60_000)
+})
 afterAll(async () => {
   await world.close()
   expect(world.faults).toEqual([])
@@ -65,5 +65,4 @@ test.each(['writer__name:z', 'not(writer__name:w)', 'or(id:0,writer__name:z)', '
     const { objects } = reply.json() as { readonly objects?: readonly { readonly texts: readonly unknown[] }[] }
     expect([reply.status, objects?.flatMap(({ texts }) => texts)]).toEqual([200, []])
   },
-  30_000,
 )

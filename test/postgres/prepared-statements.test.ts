@@ -15,7 +15,7 @@ class Sample {
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Sample], source: { extra: { max: 1 } } })
+  world = await openWorld({ entities: [Sample], source: { poolSize: 1 } as object })
 })
 afterAll(async () => {
   await world.close()

@@ -35,16 +35,17 @@ export interface StreamWorld extends World {
   readonly openPaused: (client?: string) => Promise<Socket>
 }
 
-/** @param pool options of the driver's pool */
-export async function openStreamWorld(mount: MountOptions = {}, pool: object = {}): Promise<StreamWorld> {
-  const extra = { ...pool, ...(isPostgres && { options: `-c application_name=${applicationName}` }) }
+/** @param poolSize number of connections. Default: that of the leg */
+export async function openStreamWorld(mount: MountOptions = {}, poolSize?: number): Promise<StreamWorld> {
+  const extra = isPostgres ? { options: `-c application_name=${applicationName}` } : {}
+  const pool = poolSize === undefined ? {} : { poolSize }
   const world = await openWorld({
     entities: [Reading],
     mount,
     before: (app) => {
       app.proxy = true
     },
-    source: isSqlite ? {} : ({ extra } as Partial<DataSourceOptions>),
+    source: isSqlite ? {} : ({ ...pool, extra } as Partial<DataSourceOptions>),
     seed: async (dataSource) => {
       const note = 'n'.repeat(2000)
       const rows = Array.from({ length: 200 }, (_, level) => ({ level, note }))

@@ -38,12 +38,9 @@ export async function createDataSource(options: Options): Promise<DataSource> {
     const url = process.env['TEST_POSTGRES_RUN_URL'] ?? ''
     await once({ type: 'postgres', url }, `CREATE SCHEMA ${name}`)
     // Lets tests write SQL without the name of the schema.
-    const { options: own = '', max = 4 } = Object(Object(options).extra) as {
-      readonly options?: string
-      readonly max?: number
-    }
-    const extra = { options: `-c search_path=${name},public ${own}`.trim(), max }
-    return new DataSource({ ...options, type: 'postgres', url, schema: name, extra } as DataSourceOptions)
+    const { options: own = '' } = Object(Object(options).extra) as { readonly options?: string }
+    const extra = { options: `-c search_path=${name},public ${own}`.trim() }
+    return new DataSource({ poolSize: 4, ...options, type: 'postgres', url, schema: name, extra } as DataSourceOptions)
   }
   if (isMariadb) {
     const url = process.env['TEST_MARIADB_URL'] ?? ''
