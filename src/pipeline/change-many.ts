@@ -11,6 +11,7 @@ import { hasRowConditions, lockMatching, readItemsInOrder, readRawItem } from '.
 import { narrowStore } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { parseBulkRequest } from '../request/bulk-request'
+import { holdsIfMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import type { ResourceView, WriteAction } from '../schema/resource-view'
 import { listParametersOf } from '../schema/search-fields'
@@ -93,10 +94,18 @@ interface Matching {
 
 /**
  * Parses the filters of a request. They reveal values, so the access rule must permit the principal to read the resource.
- * @throws {ApiError} `bad-query`, `forbidden`
+ * @throws {ApiError} `bad-query`, `forbidden`, `precondition-failed`
  */
 export async function parseMatching(service: Service, request: PermittedRequest): Promise<Matching> {
-  const { store, querystring, resource, mayRead } = request
+  const { store, querystring, resource, mayRead, headers } = request
+  // No ETag is that of several records: only `*` matches.
+  if (!holdsIfMatch(headers['if-match'], '')) {
+    const fix = 'send it without If-Match, or change each record at its own path'
+    throw new ApiError(
+      'precondition-failed',
+      `If-Match has the ETag of one record, but this request writes all records that match its filters; ${fix}`,
+    )
+  }
   if (!(await mayRead(resource.name))) {
     throw new ApiError('forbidden', `you may not read ${resource.name}, so you cannot select its records by filters`)
   }

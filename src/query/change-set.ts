@@ -181,8 +181,12 @@ export function parseValue(view: ResourceView, field: Field, json: unknown): unk
   return value
 }
 
-/** Whether a record with this value shows `shown`. False for a date-time with a fraction, which records do not show. */
+/** Whether a record with this value shows `shown`. False for date-times with a fraction, which records do not show. */
 function isShownAs(field: Field, value: unknown, shown: Json | undefined): boolean {
-  if (value === null || (value instanceof Date && resolution(value) < 1000)) return false
-  return isDeepStrictEqual(field.valueType.toJson(value), shown)
+  return value !== null && !hasFraction(value) && isDeepStrictEqual(field.valueType.toJson(value), shown)
+}
+
+/** Whether a value is a date-time with a fraction of a second, or an array that contains one. */
+function hasFraction(value: unknown): boolean {
+  return Array.isArray(value) ? value.some(hasFraction) : value instanceof Date && resolution(value) < 1000
 }

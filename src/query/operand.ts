@@ -55,6 +55,10 @@ export function parseObjectOperand(
 
 /** The text of a value in a query string. A `Date` that is compared with dates is its date in UTC. */
 function textOf({ valueType }: Field, value: Scalar): string {
+  // Decimals in a query string have no exponent.
+  if (typeof value === 'number' && valueType.name === 'decimal') {
+    return value.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 17 })
+  }
   if (!(value instanceof Date)) return String(value)
   const text = value.toISOString()
   return valueType.name === 'date' ? text.slice(0, 'YYYY-MM-DD'.length) : text

@@ -20,6 +20,8 @@ export function renderStored<From>({ toRecord, exactValues }: RecordRenderer<Fro
  */
 function tagOf(json: string, exactValues: readonly unknown[]): string {
   let text = json
-  for (const value of exactValues) if (value instanceof Date) text += ` ${value.getTime()}`
+  for (const value of exactValues.flat(Number.POSITIVE_INFINITY)) {
+    if (value instanceof Date) text += ` ${value.getTime()}`
+  }
   return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`
 }

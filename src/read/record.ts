@@ -84,5 +84,7 @@ function buildRecordRenderer<From>(
 
 /** Whether the JSON of a field may be less exact than the stored value. */
 function mayLosePrecision({ valueType, columns }: Field): boolean {
-  return valueType.upperBound !== undefined || columns.some(({ valueColumn }) => valueColumn.transformer)
+  // The members of an array may be date-times.
+  if (valueType.upperBound !== undefined || valueType.name === 'array') return true
+  return columns.some(({ valueColumn }) => valueColumn.transformer)
 }

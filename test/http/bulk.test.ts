@@ -467,6 +467,13 @@ describe('PATCH and DELETE by filter', () => {
     expect(statements.length).toBeLessThan(8)
   })
 
+  test.each(['PATCH', 'DELETE'])('with an ETag in If-Match, %s writes nothing', async (method) => {
+    const headers = { 'If-Match': '"of-a-record"' }
+    const reply = await send(world.url, `${method} /api/entry/?minutes=1`, { body: { note: 'x' }, headers })
+    expect([reply.status, reply.json()]).toMatchObject([412, { detail: expect.stringMatching(/ETag of one record/) }])
+    expect((await rowsOf('entry')).filter(({ minutes, note }) => Number(minutes) === 1 && note !== 'x')).toHaveLength(1)
+  })
+
   test('delete all records that match, with few statements', async () => {
     const reply = await request('DELETE /api/entry/?minutes__in=1,2,3,99')
     expect([reply.status, reply.json()]).toEqual([200, { meta: { model: 'entry', deleted: 3 } }])

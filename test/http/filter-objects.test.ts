@@ -29,6 +29,7 @@ class Book {
   @Column({ type: 'integer', nullable: true }) pageCount!: number | null
   @Column({ type: 'boolean' }) lent!: boolean
   @Column({ type: 'date' }) printed!: string
+  @Column({ type: 'decimal', precision: 12, scale: 8, nullable: true }) weight!: string | null
   /** To an entity that is not a resource. */
   @ManyToOne(() => Shelf, { nullable: true }) shelf!: Relation<Shelf> | null
   @ManyToOne(
@@ -72,6 +73,7 @@ beforeAll(async () => {
       pageCount: 20,
       lent: false,
       printed: '2021-01-01',
+      weight: '0.5',
       shelf: { id: 2 },
     },
     {
@@ -114,6 +116,9 @@ test.each<[unknown, readonly number[]]>([
   [{ lent: true }, [1, 4]],
   [{ lent__is: false }, [2, 3]],
   [{ printed__gte: '2022-01-01' }, [3, 4]],
+  // JavaScript writes this number as 1e-7.
+  [{ weight__gte: 0.0000001 }, [2]],
+  [{ weight: 0.5 }, [2]],
   [{ pages__is: 'null' }, [3]],
   // Hidden fields, and relations to entities that are not resources.
   [{ secret: 'x' }, [1, 4]],

@@ -111,7 +111,7 @@ test('a connection that was opened before the mount uses prepared statements too
     entities: [momentOf('timestamp')],
     mount: { resources: [{ entity: 'moment', auth: permitAll }] },
     // All requests use this connection, also while the mount reads the settings of the database.
-    source: { extra: { max: 1 } },
+    source: { poolSize: 1 } as object,
   })
   try {
     await apiOf(() => world.url).get('moment/')
@@ -121,4 +121,35 @@ test('a connection that was opened before the mount uses prepared statements too
   } finally {
     await world.close()
   }
+})
+
+describe('arrays of date-times', () => {
+  const Shift = new EntitySchema<{ id: number; zoned: Date[]; local: Date[] }>({
+    name: 'shift',
+    columns: {
+      id: { type: Number, primary: true, generated: true },
+      zoned: { type: 'timestamptz', array: true },
+      local: { type: 'timestamp', array: true },
+    },
+  })
+  const timesWith = (fraction: string): readonly string[] => ['2024-01-01 00:00:00', `2024-02-01 10:20:30.${fraction}`]
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld({ entities: [Shift], mount: { resources: [{ entity: 'shift', auth: permitAll }] } })
+  })
+  afterAll(() => world.close())
+
+  test.each(['zoned', 'local'])('%s: a PUT stores fractions of a second, and they change the ETag', async (name) => {
+    const both = { zoned: timesWith('5'), local: timesWith('5') }
+    const created = await send(world.url, 'POST /api/shift/', { body: both })
+    const { id } = created.json() as { id: number }
+    const put = await send(world.url, `PUT /api/shift/${id}/`, { body: { ...both, [name]: timesWith('25') } })
+    expect(put.status).toBe(200)
+    expect(put.json()).toEqual(created.json())
+    const sql = `SELECT zoned::text AS zoned, "local"::text AS "local" FROM shift WHERE id = ${id}`
+    const [stored] = await world.sql(sql)
+    expect(Object(stored)[name]).toContain('10:20:30.25')
+    const headers = { 'If-Match': String(created.headers['etag']) }
+    expect((await send(world.url, `PUT /api/shift/${id}/`, { body: both, headers })).status).toBe(412)
+  })
 })
