@@ -98,7 +98,10 @@ export function conflictValues(
     const isOptional = !required || view.lifecycle.beforeInsert
     if (!isPreset && !given.has(field) && isOptional) errors.add(name, 'is required, because on_conflict names it')
     if (value === null && nullable) errors.add(name, 'must not be null, because on_conflict names it')
-    return value ?? undefined
+    const isStoredAsNull =
+      value !== null && value !== undefined && field.valueType.nulls?.isStoredAsNull(value) === true
+    if (isStoredAsNull) errors.add(name, 'must not be stored as null, because on_conflict names it')
+    return isStoredAsNull ? undefined : (value ?? undefined)
   })
   return values.includes(undefined) ? undefined : values
 }

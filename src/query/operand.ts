@@ -28,8 +28,11 @@ export function parseOperand(
 ): readonly unknown[] {
   if (operator === 'in') return parseMembers(text).map((member) => parseMember(field, member))
   if (operator === 'is') return [parseIs(field, text)]
-  if (isPattern(operator)) return [parsePattern(field, text, limits)]
-  return [field.valueType.fromText(text)]
+  const value = isPattern(operator) ? parsePattern(field, text, limits) : field.valueType.fromText(text)
+  if (operator !== 'eq' && operator !== 'ne' && field.valueType.nulls?.isStoredAsNull(value)) {
+    throw new ValueError('has a value that is stored as null, which only eq, ne, in and is can compare')
+  }
+  return [value]
 }
 
 /** Whether the operand of an operator is a LIKE pattern, to which the limits of patterns apply. */

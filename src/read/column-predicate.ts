@@ -3,16 +3,18 @@ import type { Bind } from '../connection/compile'
 import type { Precision } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { inList, padList } from '../dialect/in-list'
-import type { Combination } from '../query/query'
+import { type Combination, rootAlias } from '../query/query'
 import type { StoredColumn } from '../schema/stored-column'
 import { resolution } from '../value/date-time'
 import type { OperatorName } from '../value/value-type'
-import { toBindParameter } from './row'
+import { mayBeNull, toBindParameter } from './row'
 
 /** Left side of a comparison: a column as SQL, its type, and how values are bound. */
 export interface Side {
   /** SQL of the column, as it is compared. */
   readonly column: string
+  /** Alias of the table of the column; undefined for an aggregate. */
+  readonly alias?: string
   readonly stored: StoredColumn
   readonly dataSource: DataSource
   readonly bind: Bind
@@ -22,21 +24,82 @@ type ToSql = (side: Side, values: readonly unknown[]) => string
 
 /** Returns the SQL of a comparison of one column with values. All values are bind parameters. */
 export function compareColumn(side: Side, operator: OperatorName, values: readonly unknown[]): string {
+  const { nulls } = side.stored.valueType
+  if (nulls === undefined || operator === 'is') return compareStored(side, operator, values)
+  const others = values.filter((value) => !nulls.isStoredAsNull(value))
+  if (operator === 'ne') return differsSql(side, values, others)
+  if (operator === 'eq' || operator === 'in') {
+    const findsNull = values.some((value) => isStoredNull(side.stored, value))
+    const conditions = [
+      ...(others.length > 0 ? [compareStored(side, operator, others)] : []),
+      ...(findsNull ? [storedNullSql(side)] : []),
+    ]
+    return conditions.length > 0 ? anySql(conditions) : noRow
+  }
+  // Filters refuse such values; a search may have a pattern that the transformer stores as null.
+  return others.length < values.length ? noRow : compareStored(side, operator, values)
+}
+
+/** Compares the stored values with the values as the database stores them, of which none is null. */
+function compareStored(side: Side, operator: OperatorName, values: readonly unknown[]): string {
   const comparisons = side.stored.valueType.upperBound === undefined ? exactComparisons : rangeComparisons
   return comparisons[operator](side, values)
+}
+
+/** @param others the values that are not stored as null */
+function differsSql(side: Side, values: readonly unknown[], others: readonly unknown[]): string {
+  const { stored, column } = side
+  const differs = allSql([
+    others.length > 0 ? compareStored(side, 'ne', others) : `${column} IS NOT NULL`,
+    ...(storesNullAsValue(stored) ? [`NOT (${equalsAny(side, [null])})`] : []),
+  ])
+  const findsNull = showsNullAsValue(stored) && !values.some((value) => isStoredNull(stored, value))
+  return findsNull ? anySql([differs, storedNullSql(side)]) : differs
+}
+
+/** Whether the transformer of a column is called for nulls. That of a key is not called for a foreign key. */
+const transformsNull = ({ column, valueColumn }: StoredColumn): boolean => column === valueColumn
+
+/** Whether a stored null of a column is shown as a value. */
+const showsNullAsValue = (stored: StoredColumn): boolean =>
+  stored.valueType.nulls?.showsValue === true && transformsNull(stored) && mayBeNull(stored)
+
+/** Whether null is stored as a value that the database can compare. */
+const storesNullAsValue = (stored: StoredColumn): boolean =>
+  stored.valueType.nulls?.storesNullAsValue === true &&
+  transformsNull(stored) &&
+  stored.valueType.operators.includes('eq')
+
+/**
+ * Whether a stored null equals a value: it is shown as this value, or the value is stored as null and nulls are shown as
+ * another value, such as an empty text for a text of spaces.
+ */
+function isStoredNull(stored: StoredColumn, value: unknown): boolean {
+  const { nulls } = stored.valueType
+  return nulls !== undefined && showsNullAsValue(stored) && (nulls.isStoredAsNull(value) || nulls.isShownAs(value))
+}
+
+/** Condition that a record exists and null is stored in its column. The columns of a missing related record are null too. */
+function storedNullSql({ column, stored, dataSource, alias }: Side): string {
+  const [key] = stored.column.entityMetadata.primaryColumns
+  if (alias === undefined || alias === rootAlias || key === undefined) return `${column} IS NULL`
+  return `(${column} IS NULL AND ${dataSource.driver.escape(alias)}.${dataSource.driver.escape(key.databaseName)} IS NOT NULL)`
 }
 
 /** Returns the SQL of the condition that a column has the value that the database stores for a value. */
 export function equalsStored(side: Side, value: unknown): string {
   const { dataSource, stored, column } = side
-  const exact = (): string => compareColumn(side, 'eq', [value])
+  const exact = (): string => compareStored(side, 'eq', [value])
   const bindValue = (): string => bindStored(side, value)
   return dialectOf(dataSource).equalsStored(stored, column, dataSource, bindValue, exact) ?? exact()
 }
 
 /** Whether the SQL depends only on the number of values, and each value is bound once, in order. */
-export function bindsEachValue({ valueType }: StoredColumn, operator: OperatorName): boolean {
-  return valueType.upperBound === undefined && valueOperators.has(operator)
+export function bindsEachValue(stored: StoredColumn, operator: OperatorName, values: readonly unknown[]): boolean {
+  const { upperBound, nulls } = stored.valueType
+  if (upperBound !== undefined || !valueOperators.has(operator)) return false
+  if (nulls === undefined) return true
+  return !showsNullAsValue(stored) && !storesNullAsValue(stored) && !values.some(nulls.isStoredAsNull)
 }
 
 /**
@@ -86,8 +149,11 @@ export const andSql = (conditions: readonly string[]): string => combineSql('and
 const isSql: ToSql = (side, values) =>
   anySql(
     values.map((value) => {
-      if (value === 'null') return `${side.column} IS NULL`
-      return value === 'not_null' ? `${side.column} IS NOT NULL` : equalsAny(side, [value])
+      if (value !== 'null' && value !== 'not_null') return compareColumn(side, 'eq', [value])
+      const isNull = `${side.column} IS ${value === 'null' ? 'NULL' : 'NOT NULL'}`
+      if (!storesNullAsValue(side.stored)) return isNull
+      const equalsNull = equalsAny(side, [null])
+      return value === 'null' ? anySql([isNull, equalsNull]) : allSql([isNull, `NOT (${equalsNull})`])
     }),
   )
 

@@ -25,7 +25,13 @@ export function comparisonSql(
   bind: Bind,
 ): string {
   const sides = on.field.columns.map(
-    (stored): Side => ({ column: comparisonColumnSql(dataSource, stored, on.alias), stored, dataSource, bind }),
+    (stored): Side => ({
+      column: comparisonColumnSql(dataSource, stored, on.alias),
+      alias: on.alias,
+      stored,
+      dataSource,
+      bind,
+    }),
   )
   const values = isList(operator) ? padList(operands) : operands
   const [side] = sides
@@ -50,7 +56,7 @@ export function bindComparisonValues(
 ): string {
   const { on, operator, asStored } = comparison
   const [column, ...others] = on.field.columns
-  if (column === undefined || others.length > 0 || asStored || !bindsEachValue(column, operator)) {
+  if (column === undefined || others.length > 0 || asStored || !bindsEachValue(column, operator, operands)) {
     return comparisonSql(comparison, operands, dataSource, bind)
   }
   const values = isList(operator) ? padList(operands) : operands

@@ -4,7 +4,15 @@ import { dateTimeType, renderDateTime } from './date-time'
 import { jsonType } from './json'
 import { floatType, integerType, safeRange } from './number'
 import { textType } from './text'
-import { type Json, nullOperators, orderOperators, refuse, type ValueType } from './value-type'
+import {
+  isSameValue,
+  type Json,
+  nullOperators,
+  orderOperators,
+  refuse,
+  type TransformedNulls,
+  type ValueType,
+} from './value-type'
 
 /** TypeORM's `ValueTransformer`: converts the values of a column to and from their stored form. */
 export interface Transformer {
@@ -29,8 +37,9 @@ const propertyClasses: ReadonlyMap<unknown, PropertyClass> = new Map<unknown, Pr
 /**
  * Value type of a column with transformers. It describes the values of the entity's property, not the stored values.
  * The class of the property is found by passing a sample of each class through the transformers and back. If exactly
- * one sample is unchanged, its class is used; otherwise the class that the compiler recorded for the property;
- * without one, the values are any JSON that the transformers accept.
+ * one sample is unchanged, its class is used; otherwise the class that the compiler recorded for the property. Without
+ * one, a date-time or boolean column whose sample is unchanged has the class of its type. The values of other properties
+ * are any JSON that the transformers accept.
  * @param type value type of the column type; undefined for a column type that is not supported
  * @param designType class of the property, if the compiler recorded it (`emitDecoratorMetadata`)
  */
@@ -46,7 +55,7 @@ export function transformedType(
     transformers.reduce((result, transformer) => transformer.from(result), value)
   const valueType =
     typeOfClass(
-      classOf(designType, (value) => from(to(value))),
+      classOf(designType, stored, (value) => from(to(value))),
       stored,
       () => keepsFraction(to, from, stored),
     ) ?? anyType(designType, stored)
@@ -72,11 +81,54 @@ export function transformedType(
     fromText: (text) => check(valueType.fromText(text)),
     fromJson: (json) => check(valueType.fromJson(json)),
     checkNull: () => void check(null),
+    nulls: nullsOf(to, from, valueType, stored),
   }
 }
 
-/** Finds the class of a property; see {@link transformedType}. @param roundTrip converts to the stored form and back */
-function classOf(designType: unknown, roundTrip: (value: unknown) => unknown): unknown {
+/**
+ * Converts null to determine how the transformers treat it.
+ * @param valueType value type of the property
+ * @param stored value type of the column type
+ */
+function nullsOf(
+  to: (value: unknown) => unknown,
+  from: (value: unknown) => unknown,
+  valueType: ValueType,
+  stored: ValueType | undefined,
+): TransformedNulls {
+  const orNull = (convert: () => unknown): unknown => {
+    try {
+      return convert() ?? null
+    } catch {
+      return null
+    }
+  }
+  const shown = orNull(() => from(null))
+  // NaN, such as the result of `parseFloat(null)`, and an invalid date are no values: they count as null.
+  const showsValue = shown !== null && !Number.isNaN(shown instanceof Date ? shown.getTime() : shown)
+  const storedNull = orNull(() => to(null))
+  const isStorable = orNull(() => isStorableValue(storedNull, stored)) === true
+  return {
+    // This does not throw: values that the transformer rejects are refused when they are parsed.
+    isStoredAsNull: (value) => (to(value) ?? null) === null,
+    isShownAs: (value) => showsValue && orNull(() => isSameValue(valueType, shown, value)) === true,
+    showsValue,
+    storesNullAsValue: storedNull !== null && isStorable && orNull(() => from(storedNull)) === null,
+  }
+}
+
+/** The classes of column types that TypeORM would otherwise convert: it parses a text without an offset as local time. */
+const columnClasses: ReadonlyMap<string | undefined, unknown> = new Map<string, unknown>([
+  ['date-time', Date],
+  ['boolean', Boolean],
+])
+
+/**
+ * Finds the class of a property; see {@link transformedType}.
+ * @param stored value type of the column type
+ * @param roundTrip converts to the stored form and back
+ */
+function classOf(designType: unknown, stored: ValueType | undefined, roundTrip: (value: unknown) => unknown): unknown {
   const isUnchanged = (sample: unknown): boolean => {
     try {
       return isDeepStrictEqual(roundTrip(sample), sample)
@@ -85,8 +137,15 @@ function classOf(designType: unknown, roundTrip: (value: unknown) => unknown): u
     }
   }
   const unchanged = [...propertyClasses].filter(([, { sample }]) => isUnchanged(sample)).map(([type]) => type)
+  if (unchanged.length === 1) return unchanged[0]
   // A transformer that leaves samples of several classes unchanged does not identify the class.
-  return unchanged.length === 1 ? unchanged[0] : designType
+  const columnClass = columnClasses.get(stored?.name)
+  return isRecorded(designType) || !unchanged.includes(columnClass) ? designType : columnClass
+}
+
+/** Whether the compiler recorded the class of a property: it records `Object` for a union such as `Date | null`. */
+function isRecorded(designType: unknown): boolean {
+  return designType !== undefined && designType !== Object
 }
 
 /** @param hasFractions whether the property of an integer column may have fractions */
@@ -138,7 +197,7 @@ function matches(stored: ValueType, value: string | number): boolean {
 
 /** Value type of a property of unknown class: any JSON. @param column value type of the column, which parses filters */
 function anyType(designType: unknown, column: ValueType | undefined): ValueType {
-  const stored = designType === undefined || designType === Object ? column : undefined
+  const stored = isRecorded(designType) ? undefined : column
   return {
     name: stored?.name === 'text' ? 'text' : 'json',
     description: 'JSON',

@@ -38,6 +38,18 @@ export type ValueTypeName =
   | 'json'
   | 'other'
 
+/** How the transformer of a column converts null. */
+export interface TransformedNulls {
+  /** Whether a value is stored as null. */
+  readonly isStoredAsNull: (value: unknown) => boolean
+  /** Whether a stored null is shown as this value. */
+  readonly isShownAs: (value: unknown) => boolean
+  /** Whether a stored null is shown as a value. */
+  readonly showsValue: boolean
+  /** Whether null is stored as a value, and this value is shown as null. */
+  readonly storesNullAsValue: boolean
+}
+
 /**
  * A value type: how the values of a column are parsed, compared and rendered. A value is represented as TypeORM's
  * driver accepts and returns it for the column. Text comes from a query string. JSON comes from a request body and goes
@@ -77,6 +89,8 @@ export interface ValueType {
   readonly fromJson: (json: unknown) => unknown
   /** Checks whether a nullable column accepts null. Undefined for types that always do. @throws {ValueError} */
   readonly checkNull?: () => void
+  /** Undefined for a column without a transformer: null is stored and shown as null. */
+  readonly nulls?: TransformedNulls
   /** Renders a value for a record, which is never null. */
   readonly toJson: (value: unknown) => Json
   /** For texts of which the database considers different ones equal: returns the same text for equal values. */

@@ -91,7 +91,7 @@ class Booking {
   @ManyToOne(() => Slot) slot!: Slot
 }
 
-/** Without a class, the values of the property are any JSON, and filters are parsed as date-times. */
+/** Without a class, the type of the property is not known: bodies accept any JSON, and filters are parsed as date-times. */
 const Schema = new EntitySchema({
   name: 'schema',
   columns: {
@@ -100,13 +100,25 @@ const Schema = new EntitySchema({
   },
 })
 
+const unchanged = { to: (value: unknown) => value ?? null, from: (value: unknown) => value }
+
+/** The compiler records no class for these properties, whose types are unions. */
+@Entity()
+@Resource({ auth: permitAll })
+class Union {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ ...types.instant, nullable: true, transformer: unchanged }) at!: Date | null
+  @Column({ type: 'boolean', nullable: true, transformer: unchanged }) flag!: boolean | null
+  @Column({ type: 'int', nullable: true, transformer: unchanged }) number!: number | null
+}
+
 const fields = ['epoch', 'seconds', 'reversed', 'iso', 'day', 'month', 'same'] as const
 const starts = [1, 2, 3, 4, 5, 6].map((number) => `2024-0${number}-10 10:00:00`)
 
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Moment, Slot, Booking, Schema],
+    entities: [Moment, Slot, Booking, Schema, Union],
     mount: { limits: { parameterValue: 20_000 }, resources: [{ entity: Schema, auth: () => anonymous }] },
   })
   for (const start of starts) {
@@ -264,4 +276,25 @@ describe('a record is found by the value that it shows, if its date is stored as
       expect((await send(world.url, `DELETE /api/slot/${slot.id}/`)).status).toBe(204)
     })
   }
+})
+
+describe('a property without a class, whose transformer changes no value, has the class of its column type', () => {
+  test('dates and booleans are shown, and found by the shown value', async () => {
+    const body = { at: '2024-06-01T12:20:30.987+02:00', flag: true, number: 5 }
+    const shown = { at: '2024-06-01 10:20:30', flag: true, number: 5 }
+    expect((await post('union', body)).json()).toEqual({ id: 1, ...shown })
+    expect((await post('union', { at: null, flag: null })).json()).toMatchObject({ at: null, flag: null })
+    for (const [name, value] of Object.entries(shown)) {
+      expect([name, await ids(`union/?${name}=${encodeURIComponent(value)}`)]).toEqual([name, [1]])
+    }
+    expect(await ids('union/?flag__is=true')).toEqual([1])
+  })
+
+  test.each(['yesterday', '2024-06-31 10:20:30', 5, true, ['2024-06-01'], {}])('%j is no date', async (at) => {
+    expect((await post('union', { at })).json()).toMatchObject({ status: 400, errors: [{ field: 'at' }] })
+  })
+
+  test.each([1, 'true', 'yes', {}])('%j is no boolean', async (flag) => {
+    expect((await post('union', { flag })).json()).toMatchObject({ status: 400, errors: [{ field: 'flag' }] })
+  })
 })

@@ -39,7 +39,12 @@ test.each([
       env: { ...process.env, TZ: zone },
     })
     const { created, objects, found, entities } = JSON.parse(stdout)
-    const expected = instants.map(([, shown], index) => ({ id: index + 1, local: shown, zoned: shown }))
+    const expected = instants.map(([, shown], index) => ({
+      id: index + 1,
+      local: shown,
+      zoned: shown,
+      transformed: shown,
+    }))
     expect({ created, objects, found }).toEqual({ created: expected, objects: expected, found: expected })
     const stored = entities.map(({ local }: { local: string }) => local.slice(0, 19).replace('T', ' '))
     expect(stored).toEqual(instants.map(([, shown]) => shown))

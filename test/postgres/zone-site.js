@@ -8,8 +8,13 @@ const Koa = require('koa')
 const { DataSource, EntitySchema } = require('typeorm')
 const { anonymous, mountResources } = require('typeorm-resources')
 
-const types = { local: 'timestamp', zoned: 'timestamptz' }
-const columns = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, { type, nullable: true }]))
+const unchanged = { to: (value) => value, from: (value) => value }
+const columns = {
+  local: { type: 'timestamp', nullable: true },
+  zoned: { type: 'timestamptz', nullable: true },
+  // The transformer does not determine the class of the property, and the schema does not record it.
+  transformed: { type: 'timestamptz', nullable: true, transformer: unchanged },
+}
 const Moment = new EntitySchema({
   name: 'moment',
   columns: { id: { type: Number, primary: true, generated: true }, ...columns },
@@ -26,14 +31,14 @@ async function main({ options, instants }) {
   const post = (value) => ({
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ local: value, zoned: value }),
+    body: JSON.stringify({ local: value, zoned: value, transformed: value }),
   })
   const created = []
   for (const instant of instants) created.push(await fetchJson('', post(instant)))
   const { objects } = await fetchJson('?ordering=id')
   const found = []
   for (const { local } of objects) {
-    const query = new URLSearchParams({ local, zoned: local })
+    const query = new URLSearchParams({ local, zoned: local, transformed: local })
     found.push(...(await fetchJson(`?${query}`)).objects)
   }
   const entities = await dataSource.getRepository(Moment).find({ order: { id: 'ASC' } })
