@@ -81,7 +81,12 @@ export class ClientTurns {
         },
       }
       const timer = setTimeout(
-        () => task.reject(new ConnectionError(`no connection was free for this client for ${limit} ms`)),
+        () =>
+          task.reject(
+            new ConnectionError(
+              `no connection was free for ${limit} ms: all are in use, or the client has its share of them (poolSize)`,
+            ),
+          ),
         limit,
       )
       this.#add(task)

@@ -1,6 +1,7 @@
 import { ValueError } from '../errors'
 import type { Limits } from '../request/limits'
 import type { Field } from '../schema/field'
+import { withoutExponent } from '../value/number'
 import type { OperatorName } from '../value/value-type'
 import type { ObjectFilter, Scalar } from './filter-object'
 import type { IsValue } from './query'
@@ -58,10 +59,7 @@ export function parseObjectOperand(
 
 /** The text of a value in a query string. A `Date` that is compared with dates is its date in UTC. */
 function textOf({ valueType }: Field, value: Scalar): string {
-  // Decimals in a query string have no exponent.
-  if (typeof value === 'number' && valueType.name === 'decimal') {
-    return value.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 17 })
-  }
+  if (typeof value === 'number' && valueType.name === 'decimal') return withoutExponent(value)
   if (!(value instanceof Date)) return String(value)
   const text = value.toISOString()
   return valueType.name === 'date' ? text.slice(0, 'YYYY-MM-DD'.length) : text

@@ -7,7 +7,8 @@ import { type Combination, rootAlias } from '../query/query'
 import type { StoredColumn } from '../schema/stored-column'
 import { resolution } from '../value/date-time'
 import type { OperatorName } from '../value/value-type'
-import { mayBeNull, toBindParameter } from './row'
+import { toBindParameter } from './row'
+import { isStoredNull, showsNullAsValue, storesNullAsValue } from './transformed-nulls'
 
 /** Left side of a comparison: a column as SQL, its type, and how values are bound. */
 export interface Side {
@@ -55,28 +56,6 @@ function differsSql(side: Side, values: readonly unknown[], others: readonly unk
   ])
   const findsNull = showsNullAsValue(stored) && !values.some((value) => isStoredNull(stored, value))
   return findsNull ? anySql([differs, storedNullSql(side)]) : differs
-}
-
-/** Whether the transformer of a column is called for nulls. That of a key is not called for a foreign key. */
-const transformsNull = ({ column, valueColumn }: StoredColumn): boolean => column === valueColumn
-
-/** Whether a stored null of a column is shown as a value. */
-const showsNullAsValue = (stored: StoredColumn): boolean =>
-  stored.valueType.nulls?.showsValue === true && transformsNull(stored) && mayBeNull(stored)
-
-/** Whether null is stored as a value that the database can compare. */
-const storesNullAsValue = (stored: StoredColumn): boolean =>
-  stored.valueType.nulls?.storesNullAsValue === true &&
-  transformsNull(stored) &&
-  stored.valueType.operators.includes('eq')
-
-/**
- * Whether a stored null equals a value: it is shown as this value, or the value is stored as null and nulls are shown as
- * another value, such as an empty text for a text of spaces.
- */
-function isStoredNull(stored: StoredColumn, value: unknown): boolean {
-  const { nulls } = stored.valueType
-  return nulls !== undefined && showsNullAsValue(stored) && (nulls.isStoredAsNull(value) || nulls.isShownAs(value))
 }
 
 /** Condition that a record exists and null is stored in its column. The columns of a missing related record are null too. */

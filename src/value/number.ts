@@ -178,12 +178,18 @@ export function decimalRounder({ fraction, significant }: DecimalShape): (text: 
 /** Number of digits that identifies every double. `toLocaleString` throws for more than 21. */
 const maxDoubleDigits = 17
 
+/**
+ * Writes a number without an exponent.
+ * @param digits maximum number of digits. Default: all that identify the number
+ */
+export function withoutExponent(value: number, digits = maxDoubleDigits): string {
+  return value.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: Math.min(digits, maxDoubleDigits) })
+}
+
 /** Renders a decimal that the driver or a listener returns as a number. */
 function renderDecimal(value: number, fraction: number, significant: number): string {
   if (!Number.isFinite(value)) return String(value)
-  const [integerPart = '', fractionPart = ''] = value
-    .toLocaleString('en', { useGrouping: false, maximumSignificantDigits: Math.min(significant, maxDoubleDigits) })
-    .split('.')
+  const [integerPart = '', fractionPart = ''] = withoutExponent(value, significant).split('.')
   // A column of scale 2 shows two digits after the point; a column without a scale shows the digits of the value.
   const decimals = fraction < significant ? fractionPart.padEnd(fraction, '0') : fractionPart
   return decimals === '' ? integerPart : `${integerPart}.${decimals}`
