@@ -49,10 +49,10 @@ export function transformedType(
   transformers: readonly Transformer[],
 ): ValueType {
   const stored = type === 'binary' ? undefined : type
-  const to = (value: unknown): unknown =>
-    transformers.reduceRight((result: unknown, transformer) => transformer.to(result), value)
+  // In the order of TypeORM.
+  const to = (value: unknown): unknown => transformers.reduce((result, transformer) => transformer.to(result), value)
   const from = (value: unknown): unknown =>
-    transformers.reduce((result, transformer) => transformer.from(result), value)
+    transformers.reduceRight((result: unknown, transformer) => transformer.from(result), value)
   const valueType =
     typeOfClass(
       classOf(designType, stored, (value) => from(to(value))),

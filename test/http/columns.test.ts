@@ -55,6 +55,14 @@ const reversed = {
   to: (value: string | null) => value && [...value].reverse().join(''),
   from: (value: string | null) => value && [...value].reverse().join(''),
 }
+const asJson = {
+  to: (value: unknown) => value && JSON.stringify(value),
+  from: (value: string | null) => value && JSON.parse(value),
+}
+const asBase64 = {
+  to: (value: string | null) => value && Buffer.from(value).toString('base64'),
+  from: (value: string | null) => value && Buffer.from(value, 'base64').toString(),
+}
 
 /** Has transformers that change the stored value. */
 @Entity()
@@ -66,6 +74,7 @@ class Changed {
   @Column({ type: 'varchar', length: 30, nullable: true, transformer: money }) price!: Money | null
   @Column({ type: 'decimal', precision: 8, scale: 2, nullable: true, transformer: numeric }) rate!: number
   @Column({ type: 'varchar', length: 30, nullable: true, transformer: [lower, reversed] }) twice!: string
+  @Column({ type: 'varchar', length: 30, nullable: true, transformer: [asJson, asBase64] }) coded!: object | null
   @ManyToOne(() => Changed, { nullable: true }) next!: Changed | null
 }
 
@@ -162,7 +171,8 @@ afterAll(async () => {
 const { get, ids, post, put } = apiOf(() => world.url)
 
 test('transformers convert in both directions, and requests and responses contain the values of the entity', async () => {
-  const body = { email: 'Ann@X.org', active: true, price: { amount: 5, currency: 'EUR' }, rate: 1.25, twice: 'ABC' }
+  const price = { amount: 5, currency: 'EUR' }
+  const body = { email: 'Ann@X.org', active: true, price, rate: 1.25, twice: 'ABC', coded: { a: [1] } }
   const made = await post('changed', { id: 'one', ...body })
   const shown = { id: 'one', ...body, email: 'ann@x.org', twice: 'abc', next_id: null }
   expect([made.status, made.json()]).toEqual([201, shown])
@@ -172,8 +182,8 @@ test('transformers convert in both directions, and requests and responses contai
   expect((await put('changed/one', { price: { amount: 6, currency: 'USD' } })).json()).toMatchObject({
     price: { amount: 6, currency: 'USD' },
   })
-  expect(await world.sql('SELECT "id", "active", "price", "twice" FROM "changed"')).toEqual([
-    { id: 'k-one', active: 'Y', price: '6 USD', twice: 'cba' },
+  expect(await world.sql('SELECT "id", "active", "price", "twice", "coded" FROM "changed"')).toEqual([
+    { id: 'k-one', active: 'Y', price: '6 USD', twice: 'cba', coded: 'eyJhIjpbMV19' },
   ])
 })
 

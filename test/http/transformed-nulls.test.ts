@@ -17,6 +17,11 @@ const falseAsNull = { to: (value: boolean | null) => (value ? 1 : null), from: (
 const nullAsFalse = { to: (value: boolean | null) => (value ? 1 : 0), from: (stored: number | null) => stored === 1 }
 /** Stores an empty text as NULL. */
 const emptyAsNull = { to: (value: string | null) => value || null, from: (stored: string | null) => stored ?? '' }
+/** Stores `free` as an empty text. */
+const freeAsEmpty = {
+  to: (value: string | null) => (value === 'free' ? '' : value),
+  from: (stored: string) => (stored === '' ? 'free' : stored),
+}
 /** Stores an empty text as NULL, and shows it as null. */
 const emptyIsLost = { to: (value: string | null) => value || null, from: (stored: string | null) => stored }
 /** Stores null as a text. */
@@ -48,6 +53,7 @@ class Task {
   @Column({ type: 'int', nullable: true, transformer: nullAsFalse }) seen!: boolean
   @Column({ ...text, transformer: emptyAsNull }) note!: string
   @Column({ ...text, transformer: emptyIsLost }) lost!: string
+  @Column({ ...text, transformer: [freeAsEmpty, emptyAsNull] }) chain!: string
   @Column({ ...text, transformer: nullAsDash }) dash!: string
   @Column({ ...text, transformer: epochAsNull }) at!: Date
   @Column({ type: 'int', nullable: true, transformer: nullAsZero }) zero!: number
@@ -104,10 +110,10 @@ let world: World
 beforeAll(async () => {
   world = await openWorld({ entities: [Task, Step, NoneStep, Permitted, ...Object.values(stateful)], columnOrder: 0 })
   await world.sql(`
-    INSERT INTO "task" ("state", "done", "seen", "note", "lost", "dash", "at", "zero", "nan") VALUES
-      ('open', 1, 1, 'x', 'x', 'x', '2024-02-29T10:20:30.000Z', 0, 0),
-      (NULL, NULL, 0, NULL, NULL, '-', NULL, NULL, NULL),
-      ('shut', NULL, NULL, 'y', 'y', NULL, '2025-02-28T10:20:30.000Z', 1, 1)`)
+    INSERT INTO "task" ("state", "done", "seen", "note", "lost", "chain", "dash", "at", "zero", "nan") VALUES
+      ('open', 1, 1, 'x', 'x', 'x', 'x', '2024-02-29T10:20:30.000Z', 0, 0),
+      (NULL, NULL, 0, NULL, NULL, NULL, '-', NULL, NULL, NULL),
+      ('shut', NULL, NULL, 'y', 'y', 'y', NULL, '2025-02-28T10:20:30.000Z', 1, 1)`)
   await world.sql('INSERT INTO "step" ("taskId") VALUES (1), (2), (3), (NULL)')
   await world.sql('INSERT INTO "none_step" ("taskId") VALUES (1), (2), (3), (NULL)')
   for (const table of ['without_none', 'none_or_open', 'not_open', 'ordered', 'permitted']) {
@@ -129,6 +135,7 @@ test('records show the values', async () => {
       seen: true,
       note: 'x',
       lost: 'x',
+      chain: 'x',
       dash: 'x',
       at: '2024-02-29 10:20:30',
       zero: 0,
@@ -140,6 +147,7 @@ test('records show the values', async () => {
       seen: false,
       note: '',
       lost: null,
+      chain: 'free',
       dash: null,
       at: '1970-01-01 00:00:00',
       zero: 0,
@@ -151,6 +159,7 @@ test('records show the values', async () => {
       seen: false,
       note: 'y',
       lost: 'y',
+      chain: 'y',
       dash: null,
       at: '2025-02-28 10:20:30',
       zero: 1,
@@ -201,6 +210,13 @@ test.each<readonly [filter: string, found: readonly number[]]>([
   ['lost__ne=', [1, 3]],
   ['lost__ne=x', [3]],
   ['not=(lost:"")', [1, 2, 3]],
+  // TypeORM applies transformers in their order, and on reading in the reverse order.
+  ['chain=free', [2]],
+  ['chain__ne=free', [1, 3]],
+  ['not=(chain:free)', [1, 3]],
+  ['chain__in=free,x', [1, 2]],
+  // An empty text would be stored as NULL too.
+  ['chain=', [2]],
   ['dash__is=null', [2, 3]],
   ['dash__is=not_null', [1]],
   ['dash=x', [1]],
