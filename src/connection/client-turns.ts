@@ -18,8 +18,17 @@ export function isConnectionError(error: unknown): boolean {
 /** Maximum number of waiting tasks, because each takes memory. Further ones are rejected at once. */
 const maxWaiting = 1000
 
+/** Time that a task waits until connections are reserved for it, in milliseconds. */
+const timeWithoutReservation = 250
+/** Maximum time for which connections are reserved, in milliseconds. Others cannot use them meanwhile. */
+const reservationTime = 50
+/** The pause after a reservation is so many times as long as the reservation. */
+const reservationPause = 4
+
 /** A statement or a transaction that waits for a connection. */
 export interface WaitingTask extends ClientWork {
+  /** When it started to wait (`performance.now()`). */
+  readonly since: number
   /** Maximum time that it waits, in milliseconds. */
   readonly limit: number
   readonly resolve: (connection: QueryRunner) => void
@@ -29,31 +38,92 @@ export interface WaitingTask extends ClientWork {
 /**
  * Queue of tasks (statements or transactions) in which clients take turns, so that many slow tasks of one client do not delay those
  * of others. A task that the {@link ConnectionShares} do not allow yet is passed over.
+ *
+ * A client whose work takes long needs several free connections for another task. If many other clients use the pool, they use each
+ * connection that becomes free at once. Therefore connections are reserved in its turn: for a short time no other client gets one. If
+ * too few become free in this time, others take long too, and use the connections that are left to them.
  */
 export class ClientTurns {
   /** The waiting tasks of each client that has any, the oldest first. The first client has the next turn. */
   readonly #waiting = new Map<string, Set<WaitingTask>>()
   #size = 0
+  /** The client for which connections are reserved. */
+  #reservedFor: string | undefined
+  /** When the last reservation started, and when the next one may start (`performance.now()`). */
+  #reservationStart = 0
+  #nextReservation = 0
+  #reservationTimer: NodeJS.Timeout | undefined
 
-  constructor(private readonly shares: ConnectionShares) {}
+  /** @param onReservationEnd is called when others can use the reserved connections */
+  constructor(
+    private readonly shares: ConnectionShares,
+    private readonly onReservationEnd: () => void,
+  ) {}
 
   /** Number of waiting tasks. */
   get size(): number {
     return this.#size
   }
 
-  /** The task whose turn it is; undefined if no task waits, or only tasks that the shares do not allow. */
-  get next(): WaitingTask | undefined {
-    for (const [client, ofClient] of this.#waiting) {
-      if (!this.shares.allows({ client, kind: 'read' })) continue
-      const refused: WorkKind[] = []
-      for (const task of ofClient) {
-        if (refused.includes(task.kind)) continue
-        if (this.shares.allows(task)) return task
-        refused.push(task.kind)
+  /**
+   * Finds the task whose turn it is. May reserve connections.
+   * @returns undefined if no task waits, or only tasks that the shares do not allow
+   */
+  next(): WaitingTask | undefined {
+    if (this.shares.areUsed) return undefined
+    if (this.#reservedFor !== undefined) {
+      const reserved = this.#waiting.get(this.#reservedFor)
+      if (reserved !== undefined) return this.#firstAllowed(this.#reservedFor, reserved)
+      this.#endReservation()
+    }
+    for (const [client, tasks] of this.#waiting) {
+      const task = this.#firstAllowed(client, tasks)
+      if (task !== undefined) return task
+      if (this.#mayReserve(client, tasks)) {
+        this.#reserve(client)
+        return undefined
       }
     }
     return undefined
+  }
+
+  #firstAllowed(client: string, tasks: Iterable<WaitingTask>): WaitingTask | undefined {
+    if (!this.shares.allows({ client, kind: 'read' })) return undefined
+    const refused: WorkKind[] = []
+    for (const task of tasks) {
+      if (refused.includes(task.kind)) continue
+      if (this.shares.allows(task)) return task
+      refused.push(task.kind)
+    }
+    return undefined
+  }
+
+  #mayReserve(client: string, tasks: Iterable<WaitingTask>): boolean {
+    const now = performance.now()
+    if (now < this.#nextReservation || !this.shares.couldAllow({ client, kind: 'read' })) return false
+    for (const task of tasks) {
+      if (now - task.since <= timeWithoutReservation) return false
+      if (this.shares.couldAllow(task)) return true
+    }
+    return false
+  }
+
+  #reserve(client: string): void {
+    this.#reservedFor = client
+    this.#reservationStart = performance.now()
+    this.#reservationTimer = setTimeout(() => {
+      this.#endReservation()
+      this.#endTurn(client)
+      this.onReservationEnd()
+    }, reservationTime)
+  }
+
+  #endReservation(): void {
+    if (this.#reservedFor === undefined) return
+    clearTimeout(this.#reservationTimer)
+    this.#reservedFor = undefined
+    const now = performance.now()
+    this.#nextReservation = now + (now - this.#reservationStart) * reservationPause
   }
 
   /**
@@ -70,6 +140,7 @@ export class ClientTurns {
       const task: WaitingTask = {
         client,
         kind,
+        since: performance.now(),
         limit,
         resolve: (connection) => {
           stopWaiting()
@@ -96,8 +167,9 @@ export class ClientTurns {
 
   /** Starts the next task with a connection. @returns false if none can start */
   start(connection: QueryRunner): boolean {
-    const { next } = this
+    const next = this.next()
     if (next === undefined) return false
+    this.#endReservation()
     this.shares.add(next)
     next.resolve(connection)
     this.#endTurn(next.client)

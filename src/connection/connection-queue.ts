@@ -37,7 +37,7 @@ export class ConnectionQueue {
     poolSize: number,
   ) {
     this.#shares = new ConnectionShares(poolSize)
-    this.#turns = new ClientTurns(this.#shares)
+    this.#turns = new ClientTurns(this.#shares, () => this.#requestConnection())
   }
 
   /**
@@ -76,13 +76,13 @@ export class ConnectionQueue {
    * statement whose turn it was at the time of the request is rejected.
    */
   #requestConnection(): void {
-    const { next, size } = this.#turns
+    const next = this.#turns.next()
     if (next === undefined) return
     const now = performance.now()
     for (const pending of this.#pendingConnections) {
       if (pending.lostFrom <= now) this.#pendingConnections.delete(pending)
     }
-    if (this.#pendingConnections.size >= Math.min(size, maxPendingConnections)) return
+    if (this.#pendingConnections.size >= Math.min(this.#turns.size, maxPendingConnections)) return
     const pending = { lostFrom: now + next.limit }
     this.#pendingConnections.add(pending)
     this.connect()

@@ -46,6 +46,18 @@ export class ConnectionShares {
       : mayUseAnother(this.#writes, client, this.#maxWrites)
   }
 
+  /** Whether all connections are used. */
+  get areUsed(): boolean {
+    return this.#used.total + this.#streams.total >= this.poolSize
+  }
+
+  /** Whether a client uses connections already, and could use another one for this work if the other clients used none. */
+  couldAllow({ client, kind }: ClientWork): boolean {
+    const [used, writes] = [this.#used.of(client), this.#writes.of(client)]
+    if (used === 0 || kind === 'stream' || used >= this.poolSize - this.#streams.total - used) return false
+    return kind === 'read' || writes < this.#maxWrites - writes
+  }
+
   /** Counts a connection that is used for this work. */
   add({ client, kind }: ClientWork): void {
     if (kind === 'stream') this.#streams.add(client)

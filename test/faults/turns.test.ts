@@ -34,13 +34,14 @@ const kinds: Readonly<Record<string, Kind>> = {
 }
 
 describe.each([
-  { name: 'PostgreSQL', start: startPostgres, lockNotes: 'LOCK TABLE note' },
+  { name: 'PostgreSQL', start: startPostgres, lockNotes: 'LOCK TABLE note', pause: 'pg_sleep(0.03)' },
   {
     name: 'MariaDB',
     start: startMariadb,
     lockNotes: 'LOCK TABLES note WRITE',
+    pause: '(SELECT SLEEP(0.03)) AS pause',
   },
-])('clients take turns to use the connections of $name', ({ start, lockNotes }) => {
+])('clients take turns to use the connections of $name', ({ start, lockNotes, pause }) => {
   let cluster: Cluster
   /** Number of requests that all tests have sent, so that no request writes a value that is already stored. */
   let sent = 0
@@ -187,6 +188,60 @@ describe.each([
     })
     await Promise.all(slow)
     expect(answered.every(({ status }) => status === 200)).toBe(true)
+  })
+
+  test('slow statements of two clients that end and start together leave connections of ten to others', async () => {
+    const clients = await openForClients(10)
+    const { sendAs, answered } = clients
+    const readNotes: Kind = () => ({ line: 'GET /api/note/', status: 200 })
+    let locksAgain = Promise.resolve()
+    const slow = await cluster.whileLocked(lockNotes, async () => {
+      const requests = await flood(clients, 60, readNotes, (index) => `192.0.2.${1 + (index % 2)}`)
+      await sleep(400)
+      // It gets the lock after the statements that wait now, and before those that follow them.
+      locksAgain = cluster.whileLocked(lockNotes, async () => {
+        await sleep(200)
+        answered.splice(0)
+        await Promise.all([sendAs('192.0.2.4', read), sendAs('192.0.2.5', read)])
+        expect(answered.map(({ client, status }) => `${client} ${status}`).sort()).toEqual([
+          '192.0.2.4 200',
+          '192.0.2.5 200',
+        ])
+      })
+      await sleep(200)
+      return requests
+    })
+    await locksAgain
+    await Promise.all(slow)
+  })
+
+  test('a client whose write waits for a lock can read while many clients with short work use the other connections', async () => {
+    const clients = await openForClients(4)
+    const { sendAs, answered } = clients
+    await cluster.query('ALTER TABLE receipt RENAME TO stored_receipt')
+    await cluster.query(`CREATE VIEW receipt AS SELECT 1 AS id, 'short' AS tag FROM ${pause}`)
+    const readReceipts: Kind = () => ({ line: 'GET /api/receipt/', status: 200 })
+    const put: Kind = (index) => ({ line: 'PUT /api/note/1/', body: { score: index }, status: 200 })
+    const [write] = await cluster.whileLocked('UPDATE note SET score = 0 WHERE id = 1', async () => {
+      const waiting = sendAs('192.0.2.1', put)
+      await until('the write waits for the lock', async () => (await cluster.lockWaits()) >= 1)
+      let isOver = false
+      const others = Array.from({ length: 20 }, async (_, index) => {
+        while (!isOver) await sendAs(`192.0.2.${10 + index}`, readReceipts)
+      })
+      await sleep(200)
+      answered.splice(0)
+      await Promise.all([sendAs('192.0.2.1', read), sendAs('192.0.2.1', read)])
+      isOver = true
+      await Promise.all(others)
+      expect(answered.filter(({ client, status }) => client === '192.0.2.1' || status === 503)).toEqual(
+        Array(2).fill({ client: '192.0.2.1', status: 200 }),
+      )
+      return [waiting]
+    })
+    await write
+    await cluster.query('DROP VIEW receipt')
+    await cluster.query('ALTER TABLE stored_receipt RENAME TO receipt')
   })
 
   test('HEADs of streamed lists of one client leave connections to the writes of others', async () => {
