@@ -106,13 +106,15 @@ export interface DecimalShape {
   readonly fraction: number
   /** All digits, without zeros at the start and at the end of the fraction. */
   readonly significant: number
+  /** Digits after the decimal point that are always shown: those of a column with a scale. Default: 0. */
+  readonly shown?: number
 }
 
 /** Greatest length of a decimal in a request, in characters. */
 const maxDecimalLength = 100
 
 /** Value type of decimals, which are strings in JSON so that no digit is lost (specification: Values in JSON). */
-export function decimalType({ whole, fraction, significant }: DecimalShape): ValueType {
+export function decimalType({ whole, fraction, significant, shown = 0 }: DecimalShape): ValueType {
   const parts = [
     ...(whole < significant ? [`${whole} digits before the point`] : []),
     ...(fraction < significant ? [`${fraction} after it`] : []),
@@ -134,7 +136,7 @@ export function decimalType({ whole, fraction, significant }: DecimalShape): Val
     schema: { type: 'string', format: 'decimal', examples: ['12.5'] },
     operators: orderOperators,
     fromText: check,
-    toJson: (value) => (typeof value === 'number' ? renderDecimal(value, fraction, significant) : String(value)),
+    toJson: (value) => (typeof value === 'number' ? renderDecimal(value, significant, shown) : String(value)),
     toCompared: withoutZeros,
   })
 }
@@ -186,11 +188,10 @@ export function withoutExponent(value: number, digits = maxDoubleDigits): string
   return value.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: Math.min(digits, maxDoubleDigits) })
 }
 
-/** Renders a decimal that the driver or a listener returns as a number. */
-function renderDecimal(value: number, fraction: number, significant: number): string {
+/** Renders a decimal that the driver or a listener returns as a number, with at least `shown` digits after the point. */
+function renderDecimal(value: number, significant: number, shown: number): string {
   if (!Number.isFinite(value)) return String(value)
   const [integerPart = '', fractionPart = ''] = withoutExponent(value, significant).split('.')
-  // A column of scale 2 shows two digits after the point; a column without a scale shows the digits of the value.
-  const decimals = fraction < significant ? fractionPart.padEnd(fraction, '0') : fractionPart
+  const decimals = fractionPart.padEnd(shown, '0')
   return decimals === '' ? integerPart : `${integerPart}.${decimals}`
 }
