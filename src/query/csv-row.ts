@@ -4,6 +4,7 @@ import { requireFewSeparators } from '../request/body-values'
 import { unescapeFormula } from '../request/csv-formulas'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
+import type { ValueType } from '../value/value-type'
 import { requireWritableField } from './require-field'
 
 /** Adds an error for each name in the first line of CSV that is not a field. */
@@ -60,9 +61,10 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
       // Members may be numbers.
       return valueType.fromText(text)
     case 'json': {
-      // A list in CSV shows a string in a JSON column as it is. A cell `null` is JSON.
+      // A list in CSV shows a string in a JSON column as it is. A cell `null` is JSON, but 9007199254740993 is a string: as a
+      // number it would be refused.
       const json = parse()
-      return json === undefined ? text : json
+      return json === undefined || (typeof json !== 'object' && !isAccepted(valueType, json)) ? text : json
     }
     case 'array':
       return requireJson(parse())
@@ -70,6 +72,15 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
       return valueType.schema['type'] === 'string' ? text : requireJson(parse())
     default:
       return text
+  }
+}
+
+function isAccepted({ fromJson }: ValueType, json: unknown): boolean {
+  try {
+    fromJson(json)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -189,6 +189,9 @@ test.each<readonly [cell: string, value: unknown]>([
   ['[null]', [null]],
   ['"""null"""', 'null'],
   ['Null', 'Null'],
+  ['9007199254740993', '9007199254740993'],
+  ['-1e400', '-1e400'],
+  ['"""\\ud800"""', '"\\ud800"'],
 ])('a cell %j of a JSON column is %j', async (cell, value) => {
   expect((await post('sale/', 'csv', `title,extra\na,${cell}\n`)).status).toBe(201)
   const { objects } = (await get('sale/')).json() as { objects: { extra: unknown }[] }
