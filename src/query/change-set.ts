@@ -173,6 +173,10 @@ export function parseValue(view: ResourceView, field: Field, json: unknown): unk
     return null
   }
   const value = field.valueType.fromJson(json)
+  // No key is null, and the database would not check it.
+  if (field.relation !== undefined && field.valueType.nulls?.isStoredAsNull(value)) {
+    throw new ValueError('points to no record')
+  }
   const [column] = field.columns
   const isKey = field.columns.length === 1 && column !== undefined && view.key.columns.includes(column)
   if (isKey && !field.valueType.inPath?.test(encodeURIComponent(String(value)))) {

@@ -1,4 +1,4 @@
-import { Column, Entity, ManyToOne, OneToMany, PrimaryGeneratedColumn } from 'typeorm'
+import { Column, Entity, ManyToOne, OneToMany, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
@@ -104,11 +104,28 @@ class NoneStep {
   @ManyToOne(() => Task, { nullable: true }) task!: Task | null
 }
 
+/** Its key is never null. */
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Code {
+  @PrimaryColumn({ length: 20, transformer: noneAsNull }) code!: string
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Coded {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Code, { nullable: true }) code!: Code | null
+}
+
 const stateful = { withoutNone: WithoutNone, noneOrOpen: NoneOrOpen, notOpen: NotOpen, ordered: Ordered }
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Task, Step, NoneStep, Permitted, ...Object.values(stateful)], columnOrder: 0 })
+  world = await openWorld({
+    entities: [Task, Step, NoneStep, Permitted, Code, Coded, ...Object.values(stateful)],
+    columnOrder: 0,
+  })
   await world.sql(`
     INSERT INTO "task" ("state", "done", "seen", "note", "lost", "chain", "dash", "at", "zero", "nan") VALUES
       ('open', 1, 1, 'x', 'x', 'x', 'x', '2024-02-29T10:20:30.000Z', 0, 0),
@@ -305,6 +322,15 @@ describe('row scopes and permissions', () => {
     const message = 'state__gt has a value that is stored as null, which only eq, ne, in and is can compare'
     expect((world.faults as unknown[]).splice(0).map(String)).toEqual([expect.stringContaining(message)])
   })
+})
+
+test('a foreign key with a value that would be stored as null is refused', async () => {
+  expect((await post('code', { code: 'a' })).status).toBe(201)
+  expect((await post('coded', { code_id: 'a' })).json()).toMatchObject({ id: 1, code_id: 'a' })
+  const refused = { status: 400, errors: [{ field: 'code_id', message: 'points to no record' }] }
+  expect((await post('coded', { code_id: 'none' })).json()).toMatchObject(refused)
+  expect((await put('coded/1', { code_id: 'none' })).json()).toMatchObject(refused)
+  expect((await get('coded/1')).json()).toMatchObject({ code_id: 'a' })
 })
 
 test('on_conflict refuses a value that is stored as null, which no unique constraint compares', async () => {
