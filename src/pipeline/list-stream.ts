@@ -28,6 +28,8 @@ export async function respondStream(
 ): Promise<HttpResponse> {
   const { session, method } = request
   const { limits, escapeFormulas, streams } = service
+  // HEAD reads only the first records, so it does not count towards `limits.streams`.
+  const isHead = method === 'HEAD'
   const { head, render } = buildListWriter(format, store.view, escapeFormulas)
   const body = new RecordStream(head, limits)
   let failure: { readonly error: unknown } | undefined
@@ -40,7 +42,7 @@ export async function respondStream(
     }
   }
   const walk = (walkSession: DbSession): Promise<void> =>
-    walkRows(walkSession, store, query, limits, receive).catch((error: unknown) => {
+    walkRows(walkSession, store, query, limits, receive, isHead ? 'read' : 'stream').catch((error: unknown) => {
       // After the first byte, the walk must not begin again on the primary.
       if (!body.isStarted) throw error
       failure = { error }
@@ -50,8 +52,6 @@ export async function respondStream(
     if (failure !== undefined) throw failure.error
     await body.finish()
   }
-  const isHead = method === 'HEAD'
-  // HEAD reads only the first records, so it does not count towards `limits.streams`.
   const done = isHead ? sendList() : streams.run(clientName(session), body, sendList)
   await Promise.race([body.started, done])
   // The caller handles errors of `done` later. Until then, an error would be an unhandled rejection.

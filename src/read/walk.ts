@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { toDriverParameters } from '../connection/compile'
+import type { WorkKind } from '../connection/connection-shares'
 import type { DbSession } from '../connection/db-session'
 import { type RawRow, runForClient, runInTransaction } from '../connection/statement'
 import { traced } from '../diagnostics'
@@ -31,6 +32,7 @@ const batchBytes = 8 * 1024 * 1024
  * Reads all rows of a list, a few at a time, in the order of its pages. With a cursor of the database they are one
  * snapshot. If all requests share one connection, each batch is a statement of its own, after the last row of the
  * previous batch, so that other requests need not wait for a slow client.
+ * @param kind what the connection is counted as. Default: `stream`
  */
 export function walkRows(
   session: DbSession,
@@ -38,6 +40,7 @@ export function walkRows(
   query: ListQuery,
   limits: Limits,
   receive: ReceiveRows,
+  kind: WorkKind = 'stream',
 ): Promise<void> {
   const { openCursor } = store.dialect
   if (openCursor === undefined) return walkByKeyset(session, store, query, receive)
@@ -64,7 +67,7 @@ export function walkRows(
         }
       }),
     'REPEATABLE READ',
-    'stream',
+    kind,
   )
 }
 
