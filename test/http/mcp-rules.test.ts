@@ -4,6 +4,7 @@ import { BeforeInsert, Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } f
 import { IdempotencyKey, mountResources, problem, Resource, type Rule } from 'typeorm-resources'
 import { send } from '../client'
 import { callTool, connectAgent } from '../support/agent'
+import { longText } from '../support/texts'
 import { openWorld, type World } from '../world/world'
 
 /** Agents: rules and a body parser of the application, and columns that are hard to represent. */
@@ -45,6 +46,15 @@ class Job {
   }
 }
 
+/** Has large records. */
+@Entity()
+@Resource({ auth: session })
+class Paper {
+  @PrimaryGeneratedColumn() id!: number
+  @Column(longText) text!: string
+  @Column({ default: 0 }) pages!: number
+}
+
 /** Can be sent, but not read. */
 @Entity()
 @Resource({ auth: ({ method }) => (method === 'POST' ? { id: null } : null) })
@@ -78,7 +88,7 @@ let user: Client
 
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Notice, Job, Report, Shop, Lock, IdempotencyKey],
+    entities: [Notice, Job, Paper, Report, Shop, Lock, IdempotencyKey],
     before: (app) => {
       app.use(bodyParser())
       app.use((context, next) => {
@@ -194,6 +204,31 @@ test('a list has 20 records without a limit, and numbers keep all of their digit
   const after = new URLSearchParams(meta.next.split('?')[1]).get('after')
   const rest = JSON.parse((await callTool(anonymous, 'list', { resource: 'notice', after })).text)
   expect(rest.objects).toHaveLength(5)
+})
+
+test('a tool shows records of up to 1 MiB, and the record of a write whatever its size', async () => {
+  const values = { text: 'x'.repeat(400_000) }
+  for (const _ of [1, 2, 3]) await callTool(user, 'create', { resource: 'paper', values })
+  const page = JSON.parse((await callTool(user, 'list', { resource: 'paper' })).text)
+  expect(page.objects.map(({ id }: { id: number }) => id)).toEqual([1, 2])
+  const after = new URLSearchParams(page.meta.next.split('?')[1]).get('after')
+  const next = JSON.parse((await callTool(user, 'list', { resource: 'paper', after })).text)
+  expect([next.objects.length, next.meta.next]).toEqual([1, ''])
+
+  await world.sql(`UPDATE "paper" SET "text" = '${'y'.repeat(1_100_000)}' WHERE "id" = 1`)
+  const record = { resource: 'paper', id: 1 }
+  const updated = await callTool(user, 'update', { ...record, values: { pages: 9 } })
+  expect(JSON.parse(updated.text).record).toMatchObject({ id: 1, pages: 9 })
+  const refused = {
+    isError: true,
+    text: expect.stringMatching(
+      /^the paper with id 1 has \d+ bytes; a record in a response may have at most 1048576; to leave it out of a list, add id__ne=1$/,
+    ),
+  }
+  expect(await callTool(user, 'get', record)).toEqual(refused)
+  expect(await callTool(user, 'list', { resource: 'paper' })).toEqual(refused)
+  const short = await callTool(user, 'list', { resource: 'paper', fields: 'id,pages' })
+  expect(JSON.parse(short.text).objects).toHaveLength(3)
 })
 
 test('a filter on a field with the name of a parameter needs an operator', async () => {

@@ -2,7 +2,7 @@ import { isReadMethod } from '../../access/request-authentication'
 import { ApiError } from '../../errors'
 import { admit, perform } from '../../pipeline/handle'
 import { segmentOfKey } from '../../pipeline/key-segment'
-import type { ResourceRequest, ServedResource } from '../../pipeline/service'
+import type { ResourceRequest, ServedResource, Service } from '../../pipeline/service'
 import type { HttpResponse } from '../../response/http-response'
 import { isReplaced, operationRequest } from '../operation'
 import { countBody, errorResponse, type FailedRequest, publishRequest } from '../respond'
@@ -30,6 +30,12 @@ const refused = (text: string): ToolResult => ({ isError: true, text })
 
 /** Number of records of a list without `limit`. Models read every record that they receive, so it is small. */
 const defaultLimit = 20
+
+/**
+ * Maximum size of the records of a tool result in the database, in bytes. It is enough for a model, and the SDK serializes the result a
+ * second time in one step.
+ */
+const maxResultBytes = 1024 * 1024
 
 /**
  * Calls a tool, by the request that a client of the service would send.
@@ -103,9 +109,11 @@ async function send(
         `no tool can send ${method} ${path}: a route of the application replaces this action; the user must send the request`,
       )
     }
-    const response = await perform(service, admitted)
+    // The record of a write is shown whatever its size, because it is stored.
+    const isRead = isReadMethod(method)
+    const response = await perform(isRead ? withSmallPages(service) : service, admitted)
     // The HTTP request is a POST, whose response is not refused: here it is known whether the call only reads.
-    countBody(request.responseMemory, isReadMethod(method), response.body)
+    countBody(request.responseMemory, isRead, response.body)
     publishStatus(response.status)
     return resultOf(response)
   } catch (error) {
@@ -115,6 +123,16 @@ async function send(
     publishStatus(status ?? 500)
     return refusalOf(agent, request, error)
   }
+}
+
+function withSmallPages(service: Service): Service {
+  const { pageBytes, itemBytes } = service.limits
+  const limits = {
+    ...service.limits,
+    pageBytes: Math.min(pageBytes, maxResultBytes),
+    itemBytes: Math.min(itemBytes, maxResultBytes),
+  }
+  return { ...service, limits }
 }
 
 /** The JSON is not parsed: numbers keep all of their digits. */
