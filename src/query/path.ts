@@ -44,14 +44,10 @@ export interface FieldPath {
  * @throws {ValueError}
  */
 export function parseFilterName(view: FilterNames, name: string, limits: JoinLimits): FilterPath {
-  const { suffix = 'eq', ...path } = parsePath(
-    view,
-    name,
-    limits,
-    '',
-    isOperator,
-    (suffix, field) => `has the unknown operator "${suffix}"; ${suggestOperator(suffix)}${operatorsOf(field)}`,
-  )
+  const { suffix = 'eq', ...path } = parsePath(view, name, limits, '', isOperator, (suffix, field) => {
+    const advice = suggestOperator(suffix, field.valueType.operators)
+    return `has the unknown operator "${suffix}"; ${advice}${operatorsOf(field)}`
+  })
   if (path.field.valueType.operators.includes(suffix)) return { ...path, operator: suffix }
   throw new ValueError(`cannot be compared by ${suffix}; ${operatorsOf(path.field)}`)
 }

@@ -27,18 +27,28 @@ const optionalParameters: ReadonlyMap<string, keyof ResourceOptions> = new Map([
   ['by', 'aggregate'],
 ])
 
-/** Operators of other services, and how the same comparison is written here. */
-const operatorAliases: ReadonlyMap<string, string> = new Map([
-  ...['exact', 'equals'].map((name) => [name, 'eq'] as const),
-  ...['not', 'neq', 'nq'].map((name) => [name, 'ne'] as const),
-  ...['contains', 'startswith', 'endswith', 'startsWith', 'endsWith'].map((name) => [name, pattern('like')] as const),
-  ...['icontains', 'istartswith', 'iendswith', 'iexact'].map((name) => [name, pattern('ilike')] as const),
-  ...['isnull', 'null'].map((name) => [name, '"is" with the value null or not_null'] as const),
-  ...['between', 'range'].map((name) => [name, '"gte" and "lte"'] as const),
+/** An operator of this service, and how to use it instead of one of another service. */
+interface OperatorAlias {
+  readonly operator: OperatorName
+  readonly advice: string
+}
+
+/** Operators of other services. */
+const operatorAliases: ReadonlyMap<string, OperatorAlias> = new Map([
+  ...aliases(['exact', 'equals'], 'eq', '"eq"'),
+  ...aliases(['not', 'neq', 'nq'], 'ne', '"ne"'),
+  ...aliases(['contains', 'startswith', 'endswith', 'startsWith', 'endsWith'], 'like', '"like" with % for any text'),
+  ...aliases(['icontains', 'istartswith', 'iendswith', 'iexact'], 'ilike', '"ilike" with % for any text'),
+  ...aliases(['isnull', 'null'], 'is', '"is" with the value null or not_null'),
+  ...aliases(['between', 'range'], 'gte', '"gte" and "lte"'),
 ])
 
-function pattern(operator: OperatorName): string {
-  return `"${operator}" with % for any text`
+function aliases(
+  names: readonly string[],
+  operator: OperatorName,
+  advice: string,
+): readonly (readonly [string, OperatorAlias])[] {
+  return names.map((name) => [name, { operator, advice }])
 }
 
 /**
@@ -100,11 +110,13 @@ function suggestFunctionName({ fields }: FilterNames, name: string): string | un
   return fields.has(base) ? `${base}__${called.toLowerCase()}` : undefined
 }
 
-/** Advice for an unknown operator, such as `use "ne"; `; empty if there is none. */
-export function suggestOperator(operator: string): string {
-  const suggestion = operatorAliases.get(operator)
-  if (suggestion === undefined) return ''
-  return suggestion.startsWith('"') ? `use ${suggestion}; ` : `use "${suggestion}"; `
+/**
+ * Advice for an unknown operator, such as `use "ne"; `; empty if there is none.
+ * @param supported operators of the field
+ */
+export function suggestOperator(unknown: string, supported: readonly OperatorName[]): string {
+  const alias = operatorAliases.get(unknown)
+  return alias !== undefined && supported.includes(alias.operator) ? `use ${alias.advice}; ` : ''
 }
 
 /** Advice for a value that the operator of a filter cannot take; empty if there is none. */

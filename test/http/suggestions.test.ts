@@ -38,6 +38,8 @@ test.each([
   ['note/?title__not=a', 'use "ne"; '],
   ['note/?title__isnull=true', 'use "is" with the value null or not_null; '],
   ['note/?score__between=1,2', 'use "gte" and "lte"; '],
+  // Only operators that the field has are suggested.
+  ['note/?score__contains=5', 'has the unknown operator "contains"; operators of score'],
   ['note/?score=null', 'to find nulls, use score__is=null'],
   ['note/?id=1,2', 'to compare with several values, use id__in'],
   ['note/?ordering=score%20desc', 'use -score; '],
