@@ -70,8 +70,11 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
       return requireJson(parse())
     case 'other':
       return valueType.schema['type'] === 'string' ? text : requireJson(parse())
-    default:
-      return text
+    default: {
+      // A transformer may store any JSON as a text.
+      const json = 'type' in valueType.schema ? undefined : parse()
+      return typeof json === 'object' && json !== null && isAccepted(valueType, json) ? json : text
+    }
   }
 }
 

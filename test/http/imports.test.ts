@@ -72,6 +72,19 @@ class Form {
   @Column({ type: 'simple-json' }) answers!: unknown
 }
 
+/** Stores any JSON as a text. */
+@Entity()
+@Resource({ auth: byHeader, bulk: true, formats: true })
+class Memo {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({
+    type: 'varchar',
+    length: 50,
+    transformer: { to: (value) => JSON.stringify(value), from: (text) => JSON.parse(text) },
+  })
+  data!: unknown
+}
+
 @Entity()
 @Resource({ auth: byHeader })
 class Single {
@@ -89,7 +102,7 @@ class Archived {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Shop, Sale, Limited, Form, Single, Archived],
+    entities: [Shop, Sale, Limited, Form, Memo, Single, Archived],
     mount: { limits: { importBytes: 3_000_000, body: 2000, bodyValues: 100, imports: 2 } },
     seed: async (dataSource) => void (await dataSource.getRepository(Shop).save({ code: 'a-1', name: 'first' })),
   })
@@ -196,6 +209,17 @@ test.each<readonly [cell: string, value: unknown]>([
   expect((await post('sale/', 'csv', `title,extra\na,${cell}\n`)).status).toBe(201)
   const { objects } = (await get('sale/')).json() as { objects: { extra: unknown }[] }
   expect(objects.map(({ extra }) => extra)).toEqual([value])
+})
+
+test('an import reads the objects and arrays of a text column whose transformer stores JSON', async () => {
+  const values = [{ a: [1, null] }, [2, 'x'], 'text', '{no JSON}']
+  expect((await post('memo/', 'ndjson', lines(...values.map((data) => ({ data }))))).status).toBe(201)
+  const list = await get('memo/?ordering=id&fields=data&format=csv')
+  const withoutIds = list.text.replace(/^\w+,/gm, '')
+  await world.sql('DELETE FROM "memo"')
+  expect((await post('memo/', 'csv', withoutIds)).status).toBe(201)
+  const { objects } = (await get('memo/?ordering=id')).json() as { objects: { data: unknown }[] }
+  expect(objects.map(({ data }) => data)).toEqual(values)
 })
 
 test('a cell null of a JSON column that cannot be null is 400', async () => {
