@@ -62,7 +62,7 @@ function print({ resources }: Mounted): void {
   console.log(
     `\nUsers\n${accounts.map(({ username, password, admin }) => `  ${username}:${password}${admin ? ' (administrator)' : ''}`).join('\n')}`,
   )
-  console.log(`\nPages\n  ${url}/api/ to look at it and to change it\n  ${url}/api/docs/ of its OpenAPI document`)
+  console.log(`\nPages\n  ${url}/api/ explorer: shows and changes records\n  ${url}/api/docs/ OpenAPI document`)
   console.log('\nTry')
   for (const { title, curl, answer } of tour(url)) console.log(`  # ${title}: ${answer}\n  ${curl}`)
 }

@@ -154,8 +154,8 @@ export function requireRecordSize(
   const problem = Number.isFinite(size)
     ? `has ${size} bytes; a record in a response may have at most ${itemBytes}`
     : 'has more bytes than can be read'
-  const advice = key === undefined ? '' : `; to leave it out of a list, add id__ne=${String(key)}`
-  throw new ApiError('record-too-large', `${record} ${problem}${advice}`)
+  const advice = key === undefined ? '' : `, or leave it out of a list with id__ne=${String(key)}`
+  throw new ApiError('record-too-large', `${record} ${problem}; select fewer fields${advice}`)
 }
 
 /** Creates the 503 for rows that were changed during each attempt to read them. */

@@ -173,9 +173,9 @@ export function parseValue(view: ResourceView, field: Field, json: unknown): unk
     return null
   }
   const value = field.valueType.fromJson(json)
-  // No key is null, and the database would not check it.
+  // The database does not check a foreign key that is null.
   if (field.relation !== undefined && field.valueType.nulls?.isStoredAsNull(value)) {
-    throw new ValueError('points to no record')
+    throw new ValueError(`points to no ${view.related(field.relation)?.name ?? 'record'}`)
   }
   const [column] = field.columns
   const isKey = field.columns.length === 1 && column !== undefined && view.key.columns.includes(column)

@@ -61,8 +61,8 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
       // Members may be numbers.
       return valueType.fromText(text)
     case 'json': {
-      // A list in CSV shows a string in a JSON column as it is. A cell `null` is JSON, but 9007199254740993 is a string: as a
-      // number it would be refused.
+      // A list in CSV shows a text in a JSON column without quotes. So a cell is a text if it is not JSON, or is a number or a quoted
+      // text that the column would refuse, such as 9007199254740993. Mistakes in objects and arrays are reported.
       const json = parse()
       return json === undefined || (typeof json !== 'object' && !isAccepted(valueType, json)) ? text : json
     }

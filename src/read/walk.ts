@@ -32,7 +32,7 @@ const batchBytes = 8 * 1024 * 1024
  * Reads all rows of a list, a few at a time, in the order of its pages. With a cursor of the database they are one
  * snapshot. If all requests share one connection, each batch is a statement of its own, after the last row of the
  * previous batch, so that other requests need not wait for a slow client.
- * @param kind what the connection is counted as. Default: `stream`
+ * @param kind what the connection is counted as
  */
 export function walkRows(
   session: DbSession,
@@ -40,7 +40,7 @@ export function walkRows(
   query: ListQuery,
   limits: Limits,
   receive: ReceiveRows,
-  kind: WorkKind = 'stream',
+  kind: WorkKind,
 ): Promise<void> {
   const { openCursor } = store.dialect
   if (openCursor === undefined) return walkByKeyset(session, store, query, receive)

@@ -25,7 +25,7 @@ const decimal: BuildValueType = (column) => {
     return decimalType({ whole: maxDecimalDigits, fraction: maxDecimalDigits, significant: maxDecimalDigits })
   }
   const [significant, fraction] = [precision ?? 10, scale ?? 0]
-  return decimalType({ whole: significant - fraction, fraction, significant, shown: fraction })
+  return decimalType({ whole: significant - fraction, fraction, significant, minFraction: fraction })
 }
 /** Text of a fixed length. The server removes spaces at the end of a value, so they are removed from keys and filters too. */
 const character: BuildValueType = (column, dataSource) => {

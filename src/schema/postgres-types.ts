@@ -24,7 +24,7 @@ import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-typ
 const maxDecimalDigits = 100
 const decimal: BuildValueType = ({ precision, scale = 0 }) =>
   typeof precision === 'number'
-    ? decimalType({ whole: precision - scale, fraction: scale, significant: precision, shown: scale })
+    ? decimalType({ whole: precision - scale, fraction: scale, significant: precision, minFraction: scale })
     : decimalType({ whole: maxDecimalDigits, fraction: maxDecimalDigits, significant: maxDecimalDigits })
 /** PostgreSQL rounds a date-time to the precision of its column. The service reads and writes milliseconds. */
 const timestamp: BuildValueType = ({ precision }) =>
@@ -66,7 +66,7 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['bigint', integerType(integerRange(64))],
   ['decimal', decimal],
   ['numeric', decimal],
-  ['money', decimalType({ whole: 17, fraction: 2, significant: 19, shown: 2 })],
+  ['money', decimalType({ whole: 17, fraction: 2, significant: 19, minFraction: 2 })],
   ['real', singleFloatType],
   ['float4', singleFloatType],
   ['float', floatType],

@@ -13,7 +13,7 @@ export const exactDigits = 15
 /** The digits of a decimal column. */
 export const decimalShape = ({ precision, scale = 0 }: ColumnMetadata): DecimalShape =>
   typeof precision === 'number'
-    ? { whole: precision - scale, fraction: scale, significant: Math.min(precision, exactDigits), shown: scale }
+    ? { whole: precision - scale, fraction: scale, significant: Math.min(precision, exactDigits), minFraction: scale }
     : { whole: exactDigits, fraction: exactDigits, significant: exactDigits }
 
 /** Whether a query, or the expression of a generated column, computes the values of a column. */

@@ -98,23 +98,23 @@ export function shortestSingle(value: number): number {
   return Number(single.toPrecision(digits))
 }
 
-/** Maximum numbers of digits in a decimal column. */
+/** Numbers of digits in a decimal column. */
 export interface DecimalShape {
-  /** Digits before the decimal point. */
+  /** Maximum number of digits before the decimal point. */
   readonly whole: number
-  /** Digits after the decimal point. */
+  /** Maximum number of digits after the decimal point. */
   readonly fraction: number
-  /** All digits, without zeros at the start and at the end of the fraction. */
+  /** Maximum number of all digits, without zeros at the start and at the end of the fraction. */
   readonly significant: number
-  /** Digits after the decimal point that are always shown: those of a column with a scale. Default: 0. */
-  readonly shown?: number
+  /** Minimum number of digits after the decimal point in JSON: the scale of the column. Default: 0. */
+  readonly minFraction?: number
 }
 
 /** Greatest length of a decimal in a request, in characters. */
 const maxDecimalLength = 100
 
 /** Value type of decimals, which are strings in JSON so that no digit is lost (specification: Values in JSON). */
-export function decimalType({ whole, fraction, significant, shown = 0 }: DecimalShape): ValueType {
+export function decimalType({ whole, fraction, significant, minFraction = 0 }: DecimalShape): ValueType {
   const parts = [
     ...(whole < significant ? [`${whole} digits before the point`] : []),
     ...(fraction < significant ? [`${fraction} after it`] : []),
@@ -136,7 +136,7 @@ export function decimalType({ whole, fraction, significant, shown = 0 }: Decimal
     schema: { type: 'string', format: 'decimal', examples: ['12.5'] },
     operators: orderOperators,
     fromText: check,
-    toJson: (value) => (typeof value === 'number' ? renderDecimal(value, significant, shown) : String(value)),
+    toJson: (value) => (typeof value === 'number' ? renderDecimal(value, significant, minFraction) : String(value)),
     toCompared: withoutZeros,
   })
 }
@@ -188,10 +188,10 @@ export function withoutExponent(value: number, digits = maxDoubleDigits): string
   return value.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: Math.min(digits, maxDoubleDigits) })
 }
 
-/** Renders a decimal that the driver or a listener returns as a number, with at least `shown` digits after the point. */
-function renderDecimal(value: number, significant: number, shown: number): string {
+/** Renders a decimal that the driver or a listener returns as a number, with at least `minFraction` digits after the point. */
+function renderDecimal(value: number, significant: number, minFraction: number): string {
   if (!Number.isFinite(value)) return String(value)
   const [integerPart = '', fractionPart = ''] = withoutExponent(value, significant).split('.')
-  const decimals = fractionPart.padEnd(shown, '0')
+  const decimals = fractionPart.padEnd(minFraction, '0')
   return decimals === '' ? integerPart : `${integerPart}.${decimals}`
 }

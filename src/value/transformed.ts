@@ -49,7 +49,7 @@ export function transformedType(
   transformers: readonly Transformer[],
 ): ValueType {
   const stored = type === 'binary' ? undefined : type
-  // In the order of TypeORM.
+  // TypeORM applies transformers in their order when it writes, and in the reverse order when it reads.
   const to = (value: unknown): unknown => transformers.reduce((result, transformer) => transformer.to(result), value)
   const from = (value: unknown): unknown =>
     transformers.reduceRight((result: unknown, transformer) => transformer.from(result), value)

@@ -397,7 +397,7 @@ test('a record larger than a page is a page of its own, and one larger than the 
   const second = await readPage(opened.url, first.meta.next)
   expect(idsOf([second])).toEqual([2])
   const third = await send(opened.url, `GET ${second.meta.next}`)
-  const detail = `the report with id 3 has ${80 * KiB - 100} bytes; a record in a response may have at most 65536; to leave it out of a list, add id__ne=3`
+  const detail = `the report with id 3 has ${80 * KiB - 100} bytes; a record in a response may have at most 65536; select fewer fields, or leave it out of a list with id__ne=3`
   const refusal = { type: 'urn:typeorm-resources:record-too-large', status: 500, detail }
   expect([third.status, third.json()]).toMatchObject([500, refusal])
   expect(idsOf(await readPages(opened.url, '/api/report/?id__ne=3'))).toEqual([1, 2, 4])

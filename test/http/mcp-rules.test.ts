@@ -222,7 +222,7 @@ test('a tool shows records of up to 1 MiB, and the record of a write whatever it
   const refused = {
     isError: true,
     text: expect.stringMatching(
-      /^the paper with id 1 has \d+ bytes; a record in a response may have at most 1048576; to leave it out of a list, add id__ne=1$/,
+      /^the paper with id 1 has \d+ bytes; a record in a response may have at most 1048576; select fewer fields, or leave it out of a list with id__ne=1$/,
     ),
   }
   expect(await callTool(user, 'get', record)).toEqual(refused)

@@ -327,7 +327,7 @@ describe('row scopes and permissions', () => {
 test('a foreign key with a value that would be stored as null is refused', async () => {
   expect((await post('code', { code: 'a' })).status).toBe(201)
   expect((await post('coded', { code_id: 'a' })).json()).toMatchObject({ id: 1, code_id: 'a' })
-  const refused = { status: 400, errors: [{ field: 'code_id', message: 'points to no record' }] }
+  const refused = { status: 400, errors: [{ field: 'code_id', message: 'points to no code' }] }
   expect((await post('coded', { code_id: 'none' })).json()).toMatchObject(refused)
   expect((await put('coded/1', { code_id: 'none' })).json()).toMatchObject(refused)
   expect((await get('coded/1')).json()).toMatchObject({ code_id: 'a' })
