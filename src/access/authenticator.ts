@@ -3,7 +3,7 @@ import type { JsonSchema } from '../value/value-type'
 import type { Account, AccountLookup } from './account'
 import type { ApiKeyLookup } from './api-keys/api-key-lookup'
 import type { PasswordChecks } from './passwords/password-checks'
-import type { AccessRequest, Principal } from './rule'
+import { type AccessRequest, isUserId, type Principal } from './rule'
 
 /** Actions that credentials can permit separately. */
 export type CredentialAction = 'read' | 'create' | 'update' | 'delete'
@@ -106,8 +106,8 @@ export function missingUsers(what: string): string {
  */
 export function verificationOf(title: string, principal: Principal | null | undefined): Verification {
   if (!principal) return { reason: `${title} has rejected the credentials` }
-  if (principal.id === undefined || principal.id === null) {
-    throw new TypeError(`${title} must return null, or { id } with the id of a user`)
+  if (!isUserId(principal.id)) {
+    throw new TypeError(`${title} must return null, or { id } with the id of a user (a text or a number)`)
   }
   return { principal }
 }

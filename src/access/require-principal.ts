@@ -1,6 +1,6 @@
 import { ApiError } from '../errors'
 import type { RequestAuthentication } from './request-authentication'
-import type { Principal, Rule } from './rule'
+import { isUserId, type Principal, type Rule } from './rule'
 
 /** What an access rule protects: a resource or a page. */
 export interface Protected {
@@ -34,9 +34,9 @@ export async function requirePrincipal<Session>(
     }
     throw unauthorized(rule, request.reads, authentication)
   }
-  if (principal.id === undefined) {
+  if (principal.id !== null && !isUserId(principal.id)) {
     throw new TypeError(
-      `the access rule "${ruleTitle(rule)}" must return null, or { id } with the id of a user or null`,
+      `the access rule "${ruleTitle(rule)}" must return null, or { id } with the id of a user (a text or a number) or null`,
     )
   }
   if (owner !== undefined && principal.id === null && !request.reads) {

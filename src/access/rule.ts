@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import { checkOptionNames } from '../option-mistakes'
+import { renderBigInt } from '../value/number'
 import type { Credentials } from './credentials'
 
 /**
@@ -15,6 +16,20 @@ export interface Principal {
   readonly id: string | number | null
   /** Whether the user is an administrator: the value of the property that `@UserAccount({ admin })` names. */
   readonly admin?: boolean
+}
+
+/**
+ * Whether a value can be the id of a user: a text or a number. Other values, such as objects and bytes, have the same text for different
+ * users, whose writes with the same `Idempotency-Key` would be taken for repetitions.
+ */
+export function isUserId(id: unknown): boolean {
+  return typeof id === 'string' || typeof id === 'bigint' || Number.isFinite(id)
+}
+
+/** The id of a user in JSON. The transformer of a key may return a `BigInt`. */
+export function jsonOfId(id: Principal['id']): Principal['id'] {
+  const value: unknown = id
+  return typeof value === 'bigint' ? renderBigInt(value) : id
 }
 
 /** The principal of an anonymous request. */

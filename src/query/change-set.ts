@@ -3,6 +3,7 @@ import { FieldErrors, ValueError } from '../errors'
 import { type Body, membersOf } from '../request/body'
 import type { Field } from '../schema/field'
 import type { ResourceView } from '../schema/resource-view'
+import type { StoredColumn } from '../schema/stored-column'
 import { resolution } from '../value/date-time'
 import { comparedJson, type Json } from '../value/value-type'
 import type { Presets } from './presets'
@@ -174,7 +175,10 @@ export function parseValue(view: ResourceView, field: Field, json: unknown): unk
   }
   const value = field.valueType.fromJson(json)
   // The database does not check a foreign key that is null.
-  if (field.relation !== undefined && field.valueType.nulls?.isStoredAsNull(value)) {
+  const parts = field.columns.length === 1 ? [value] : (value as readonly unknown[])
+  const isNull = ({ valueType }: StoredColumn, index: number): boolean =>
+    valueType.nulls?.isStoredAsNull(parts[index]) === true
+  if (field.relation !== undefined && field.columns.some(isNull)) {
     throw new ValueError(`points to no ${view.related(field.relation)?.name ?? 'record'}`)
   }
   const [column] = field.columns

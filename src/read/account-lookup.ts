@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { Account, AccountLookup } from '../access/account'
+import { isUserId } from '../access/rule'
 import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
@@ -86,8 +87,10 @@ function readAccount(properties: readonly string[], row: Row, readProperties: Ac
   const values: Readonly<Record<string, unknown>> = Object.fromEntries(
     properties.map((property, index) => [property, row[index]]),
   )
+  const { id } = values
+  if (!isUserId(id)) throw new TypeError('the transformer of the key of a user must return a text or a number')
   return {
-    id: values['id'] as Account['id'],
+    id: id as Account['id'],
     username: values['username'],
     password: values['password'],
     admin: isTrue(values['admin']),

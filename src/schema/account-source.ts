@@ -3,7 +3,7 @@ import { argon2id, hashLength, type PasswordHashing } from '../access/passwords/
 import type { Report } from '../errors'
 import type { UserAccountOptions } from '../resource'
 import type { ValueType } from '../value/value-type'
-import { valueTypeOf } from './column-value-type'
+import { isBinary, valueTypeOf } from './column-value-type'
 import type { ColumnMetadata } from './metadata'
 import { buildPrincipalProperties, type PrincipalProperty } from './principal-properties'
 import { isDeclaredBy, isUnique, propertyOf } from './property'
@@ -64,6 +64,9 @@ export function buildAccountSource(
     findFlag('active'),
   ]
   const key = metadata.primaryColumns[0]
+  if (key !== undefined && isBinary(key, dataSource)) {
+    report(`"${key.propertyPath}" must be a column of texts or numbers: it is the id of a user`)
+  }
   const principal = buildPrincipalProperties(metadata, options.principal, password, dataSource, report)
   const hashing = hashingOf(options, password, report)
   if (username === undefined || password === undefined || key === undefined) return undefined

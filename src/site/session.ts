@@ -1,4 +1,4 @@
-import { adminRule, type Rule, userRule } from '../access/rule'
+import { adminRule, jsonOfId, type Rule, userRule } from '../access/rule'
 import { type Service, viewsOf } from '../pipeline/service'
 import { jsonResponse, withCaching } from '../response/http-response'
 import { requirePageReader } from './description'
@@ -13,7 +13,7 @@ export const sessionPage: PageHandler = async (request) => {
   const rule = service === undefined ? userRule() : loginRule(service)
   const { principal } = await requirePageReader(rule, request)
   const { id, admin = false } = principal
-  return withCaching(jsonResponse(200, JSON.stringify({ id, admin })), false)
+  return withCaching(jsonResponse(200, JSON.stringify({ id: jsonOfId(id), admin })), false)
 }
 
 /**

@@ -110,6 +110,11 @@ export interface DecimalShape {
   readonly minFraction?: number
 }
 
+/** The JSON of a `BigInt`: a text if a double cannot represent it. */
+export function renderBigInt(value: bigint): number | string {
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+}
+
 /** Greatest length of a decimal in a request, in characters. */
 const maxDecimalLength = 100
 

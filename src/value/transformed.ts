@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { booleanType } from './boolean'
 import { dateTimeType, renderDateTime } from './date-time'
 import { jsonType } from './json'
-import { floatType, integerType, safeRange } from './number'
+import { floatType, integerType, renderBigInt, safeRange } from './number'
 import { textType } from './text'
 import {
   isSameValue,
@@ -216,8 +216,4 @@ function anyType(designType: unknown, column: ValueType | undefined): ValueType 
 /** Whether values are arrays or objects, which cannot be written in a filter. */
 function isStructured({ operators }: ValueType): boolean {
   return !operators.includes('eq')
-}
-
-function renderBigInt(value: bigint): Json {
-  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
 }

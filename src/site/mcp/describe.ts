@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm'
+import { jsonOfId } from '../../access/rule'
 import { createMembers, updateMembers } from '../../openapi/body-members'
 import { describe } from '../../openapi/field-schema'
 import { ownGroupMembers } from '../../openapi/group-schema'
@@ -17,7 +18,7 @@ import type { Usable, UsableResource } from './usable'
 /** The resources that the sender of a request may use, each with its tools. */
 export function describeAll({ user, resources }: Usable): unknown {
   return {
-    user,
+    user: jsonOfId(user),
     resources: [...resources.values()].map((resource) => ({
       name: resource.view.name,
       description: resource.view.description,
