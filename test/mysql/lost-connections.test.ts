@@ -42,7 +42,7 @@ test('a data source can be destroyed while statements run', async () => {
 async function waitingConnection(): Promise<number> {
   for (;;) {
     const [found] = await world.dataSource.query(
-      "SELECT ID AS id FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%' AND INFO LIKE '%item%'",
+      "SELECT ID AS id FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%' AND INFO LIKE '%item%' AND DB = DATABASE()",
     )
     if (found !== undefined) return Number(found.id)
     await setTimeout(10)
