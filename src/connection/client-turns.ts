@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm'
 import type { ClientWork, ConnectionShares, WorkKind } from './connection-shares'
+import { Reservation } from './reservation'
 
 /** Property of the connection errors of all copies of this package. Other libraries have errors with the same name. */
 const connectionError = Symbol.for('typeorm-resources.ConnectionError')
@@ -20,10 +21,6 @@ const maxWaiting = 1000
 
 /** Time that a task waits until connections are reserved for it, in milliseconds. */
 const timeWithoutReservation = 250
-/** Maximum time for which connections are reserved, in milliseconds. Others cannot use them meanwhile. */
-const reservationTime = 50
-/** The pause after a reservation is so many times as long as the reservation. */
-const reservationPause = 4
 
 /** A statement or a transaction that waits for a connection. */
 export interface WaitingTask extends ClientWork {
@@ -39,22 +36,16 @@ export interface WaitingTask extends ClientWork {
  * Queue of tasks (statements or transactions) in which clients take turns, so that many slow tasks of one client do not delay those
  * of others. A task that the {@link ConnectionShares} do not allow yet is passed over.
  *
- * A client whose work takes long needs several free connections for another task. If many other clients use the pool, they use each
- * connection that becomes free at once. Therefore connections are reserved in its turn: for a short time no other client gets one. If
- * too few become free in this time, others take long too, and use the connections that are left to them.
+ * A client whose work takes long needs several free connections for another task. In its turn they are reserved, see
+ * {@link Reservation}.
  */
 export class ClientTurns {
   /** The waiting tasks of each client that has any, the oldest first. The first client has the next turn. */
   readonly #waiting = new Map<string, Set<WaitingTask>>()
   #size = 0
-  /** The client for which connections are reserved. */
-  #reservedFor: string | undefined
-  /** When the last reservation started, and when the next one may start (`performance.now()`). */
-  #reservationStart = 0
-  #nextReservation = 0
-  #reservationTimer: NodeJS.Timeout | undefined
+  readonly #reservation = new Reservation()
 
-  /** @param onReservationEnd is called when others can use the reserved connections */
+  /** @param onReservationEnd is called when other clients can use the connections again that were reserved */
   constructor(
     private readonly shares: ConnectionShares,
     private readonly onReservationEnd: () => void,
@@ -71,10 +62,11 @@ export class ClientTurns {
    */
   next(): WaitingTask | undefined {
     if (this.shares.areUsed) return undefined
-    if (this.#reservedFor !== undefined) {
-      const reserved = this.#waiting.get(this.#reservedFor)
-      if (reserved !== undefined) return this.#firstAllowed(this.#reservedFor, reserved)
-      this.#endReservation()
+    const { client: reservedFor } = this.#reservation
+    if (reservedFor !== undefined) {
+      const reserved = this.#waiting.get(reservedFor)
+      if (reserved !== undefined) return this.#firstAllowed(reservedFor, reserved)
+      this.#reservation.end()
     }
     for (const [client, tasks] of this.#waiting) {
       const task = this.#firstAllowed(client, tasks)
@@ -99,8 +91,8 @@ export class ClientTurns {
   }
 
   #mayReserve(client: string, tasks: Iterable<WaitingTask>): boolean {
+    if (!this.#reservation.isPossible || !this.shares.couldAllow({ client, kind: 'read' })) return false
     const now = performance.now()
-    if (now < this.#nextReservation || !this.shares.couldAllow({ client, kind: 'read' })) return false
     for (const task of tasks) {
       if (now - task.since <= timeWithoutReservation) return false
       if (this.shares.couldAllow(task)) return true
@@ -109,21 +101,10 @@ export class ClientTurns {
   }
 
   #reserve(client: string): void {
-    this.#reservedFor = client
-    this.#reservationStart = performance.now()
-    this.#reservationTimer = setTimeout(() => {
-      this.#endReservation()
+    this.#reservation.start(client, () => {
       this.#endTurn(client)
       this.onReservationEnd()
-    }, reservationTime)
-  }
-
-  #endReservation(): void {
-    if (this.#reservedFor === undefined) return
-    clearTimeout(this.#reservationTimer)
-    this.#reservedFor = undefined
-    const now = performance.now()
-    this.#nextReservation = now + (now - this.#reservationStart) * reservationPause
+    })
   }
 
   /**
@@ -169,7 +150,7 @@ export class ClientTurns {
   start(connection: QueryRunner): boolean {
     const next = this.next()
     if (next === undefined) return false
-    this.#endReservation()
+    this.#reservation.end()
     this.shares.add(next)
     next.resolve(connection)
     this.#endTurn(next.client)
