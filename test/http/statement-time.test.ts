@@ -8,8 +8,11 @@ import {
   Entity,
   Index,
   ManyToOne,
+  PrimaryColumn,
   PrimaryGeneratedColumn,
   type Relation,
+  ViewColumn,
+  ViewEntity,
   VirtualColumn,
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
@@ -51,6 +54,41 @@ class Remark {
   page!: Relation<Page>
 }
 
+/** Its virtual column reads many people for each record. */
+@Entity()
+@Resource({ auth: permitAll, bulk: true, formats: true })
+class Club {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ default: 0 }) rank!: number
+  @VirtualColumn({
+    type: 'int',
+    query: (alias) => `SELECT COUNT(*) FROM "person" "member" WHERE "member"."id" <> ${alias}."id"`,
+  })
+  members!: number
+}
+
+@Entity()
+@Resource({ auth: permitAll })
+class Match {
+  @PrimaryGeneratedColumn() id!: number
+  @Index()
+  @ManyToOne(() => Club, { nullable: false })
+  club!: Relation<Club>
+}
+
+@ViewEntity({
+  expression: `SELECT "club"."id" AS "id", (SELECT COUNT(*) FROM "person" WHERE "person"."id" <> "club"."id") AS "members" FROM "club" "club"`,
+})
+@Resource({ auth: permitAll })
+class ClubSize {
+  @ViewColumn()
+  @PrimaryColumn()
+  id!: number
+  @ViewColumn()
+  @Column('int')
+  members!: number
+}
+
 /** Text of the last page. Unlike those of the other pages, it fits into a token. */
 const shortText = 'lorem'
 
@@ -71,6 +109,18 @@ async function seed(dataSource: DataSource): Promise<void> {
     const onShortText = [1, 2].map((number) => ({ id: numbers.length + number, page: { id: pages + 1 } }))
     await insertRows(dataSource, Remark, [...remarks, ...onShortText])
   }
+  if (dataSource.hasMetadata(Club)) {
+    await insertRows(
+      dataSource,
+      Club,
+      numbers.map((id) => ({ id })),
+    )
+    await insertRows(
+      dataSource,
+      Match,
+      numbers.map((id) => ({ id, club: { id } })),
+    )
+  }
   await dataSource.query(
     'INSERT INTO person_friends_person SELECT a.id, b.id FROM person a JOIN person b ON b.id % 40 = a.id % 40',
   )
@@ -83,7 +133,7 @@ describe('a time limit', () => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
-      entities: [Sleeper, Person, Page, Remark],
+      entities: [Sleeper, Person, Page, Remark, ...(isSqlite ? [Club, Match, ClubSize] : [])],
       seed,
       mount: { statementTimeout: isSqlite ? 5 : 300 },
     })
@@ -132,6 +182,26 @@ describe('a time limit', () => {
       while (first.status === 503) first = await get(`${list}&after=&id__gt=2000`)
       const token = /after=([\w-]+)/.exec(first.text)?.[1]
       expect((await get(`${list}&after=${token}`)).status).toBe(503)
+    })
+
+  if (isSqlite)
+    test.each([
+      'GET club/?limit=1000',
+      'GET club/?members=-1',
+      'GET club/?members=-1&fields=id&limit=1',
+      'GET club/?not=(members__gt:0)',
+      'GET club/?members__gt=5000&count=exact&limit=0',
+      'GET club/?ordering=-members&limit=1',
+      'GET club/?ordering=members&limit=1&after=',
+      'GET club/?format=ndjson&members=-1',
+      'DELETE club/?members=-1',
+      'GET match/?club__members=-1',
+      'GET match/?ordering=club__members&limit=1',
+      'GET match/?ordering=-club__members&limit=1&after=',
+      'GET clubsize/?members=-1',
+      'GET clubsize/?ordering=-members&limit=1',
+    ])('ends the computation of virtual and view columns: %s', async (line) => {
+      expect((await send(world.url, line.replace(' ', ' /api/'))).status).toBe(503)
     })
 
   test('does not depend on the statements that ran before on the connection', async () => {
