@@ -71,7 +71,7 @@ export class ClientTurns {
     for (const [client, tasks] of this.#waiting) {
       const task = this.#firstAllowed(client, tasks)
       if (task !== undefined) return task
-      if (this.#mayReserve(client, tasks)) {
+      if (this.#mayReserve(tasks)) {
         this.#reserve(client)
         return undefined
       }
@@ -90,8 +90,8 @@ export class ClientTurns {
     return undefined
   }
 
-  #mayReserve(client: string, tasks: Iterable<WaitingTask>): boolean {
-    if (!this.#reservation.isPossible || !this.shares.couldAllow({ client, kind: 'read' })) return false
+  #mayReserve(tasks: Iterable<WaitingTask>): boolean {
+    if (!this.#reservation.isPossible) return false
     const now = performance.now()
     for (const task of tasks) {
       if (now - task.since <= timeWithoutReservation) return false

@@ -51,11 +51,17 @@ export class ConnectionShares {
     return this.#used.total + this.#streams.total >= this.poolSize
   }
 
-  /** Whether a client uses connections already, and could use another one for this work if the other clients used none. */
+  /**
+   * Whether a client uses connections already, so that it needs several free ones for this work, and could use another one if the other
+   * clients neither read nor wrote.
+   */
   couldAllow({ client, kind }: ClientWork): boolean {
-    const [used, writes] = [this.#used.of(client), this.#writes.of(client)]
-    if (used === 0 || kind === 'stream' || used >= this.poolSize - this.#streams.total - used) return false
-    return kind === 'read' || writes < this.#maxWrites - writes
+    const [used, writes, streams] = [this.#used.of(client), this.#writes.of(client), this.#streams.of(client)]
+    const usedForKind = kind === 'stream' ? used + streams : used
+    if (usedForKind === 0 || used >= this.poolSize - this.#streams.total - used) return false
+    if (kind === 'read') return true
+    if (writes + this.#streams.total >= this.#maxWritesAndStreams) return false
+    return kind === 'stream' ? streams < this.poolSize - used - this.#streams.total : writes < this.#maxWrites - writes
   }
 
   /** Counts a connection that is used for this work. */

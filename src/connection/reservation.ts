@@ -1,11 +1,11 @@
 /** Maximum time for which connections are reserved, in milliseconds. Others cannot use them meanwhile. */
 const maxTime = 50
-/** The pause after a reservation is so many times as long as the reservation. */
+/** Ratio of the pause after a reservation to its duration: connections are reserved for at most a fifth of the time. */
 const pauseFactor = 4
 
 /**
- * Reserves connections for a client that needs several free ones. Many other clients would use each connection that becomes free
- * at once. If too few become free in the time of the reservation, the others take long too, and use what is left to them.
+ * Reserves connections for a client that needs several free ones. Otherwise other clients would use each connection as soon as it
+ * becomes free. A reservation is short: if the statements of the other clients take longer, connections must not stay unused meanwhile.
  */
 export class Reservation {
   #client: string | undefined

@@ -215,38 +215,44 @@ describe.each([
     await Promise.all(slow)
   })
 
-  test('a client whose write waits for a lock can read while many clients with short work use the other connections', async () => {
-    const clients = await openForClients(4)
-    const { sendAs, answered } = clients
-    const readReceipts: Kind = () => ({ line: 'GET /api/receipt/', status: 200 })
-    const put: Kind = (index) => ({ line: 'PUT /api/note/1/', body: { score: index }, status: 200 })
-    const readMeanwhile = () =>
-      cluster.whileLocked('UPDATE note SET score = 0 WHERE id = 1', async () => {
-        const waiting = sendAs('192.0.2.1', put)
-        await until('the write waits for the lock', async () => (await cluster.lockWaits()) >= 1)
-        let isOver = false
-        const others = Array.from({ length: 20 }, async (_, index) => {
-          while (!isOver) await sendAs(`192.0.2.${10 + index}`, readReceipts)
+  test.each<readonly [action: string, kind: Kind]>([
+    ['read', read],
+    ['export', () => ({ line: 'GET /api/note/?format=ndjson', status: 200 })],
+  ])(
+    'a client whose writes wait for a lock can %s while many clients with short work use the other connections',
+    async (_, kind) => {
+      const clients = await openForClients(6)
+      const { sendAs, answered } = clients
+      const readReceipts: Kind = () => ({ line: 'GET /api/receipt/', status: 200 })
+      const put: Kind = (index) => ({ line: 'PUT /api/note/1/', body: { score: index }, status: 200 })
+      const readMeanwhile = () =>
+        cluster.whileLocked('UPDATE note SET score = 0 WHERE id = 1', async () => {
+          const waiting = [sendAs('192.0.2.1', put), sendAs('192.0.2.1', put)]
+          await until('the writes wait for the lock', async () => (await cluster.lockWaits()) >= 2)
+          let isOver = false
+          const others = Array.from({ length: 20 }, async (_, index) => {
+            while (!isOver) await sendAs(`192.0.2.${10 + index}`, readReceipts)
+          })
+          await sleep(200)
+          answered.splice(0)
+          await Promise.all([sendAs('192.0.2.1', kind), sendAs('192.0.2.1', kind)])
+          isOver = true
+          await Promise.all(others)
+          expect(answered.filter(({ client, status }) => client === '192.0.2.1' || status === 503)).toEqual(
+            Array(2).fill({ client: '192.0.2.1', status: 200 }),
+          )
+          return waiting
         })
-        await sleep(200)
-        answered.splice(0)
-        await Promise.all([sendAs('192.0.2.1', read), sendAs('192.0.2.1', read)])
-        isOver = true
-        await Promise.all(others)
-        expect(answered.filter(({ client, status }) => client === '192.0.2.1' || status === 503)).toEqual(
-          Array(2).fill({ client: '192.0.2.1', status: 200 }),
-        )
-        return [waiting]
-      })
-    await cluster.query('ALTER TABLE receipt RENAME TO stored_receipt')
-    await cluster.query(`CREATE VIEW receipt AS SELECT 1 AS id, 'short' AS tag FROM ${pause}`)
-    try {
-      await Promise.all(await readMeanwhile())
-    } finally {
-      await cluster.query('DROP VIEW receipt')
-      await cluster.query('ALTER TABLE stored_receipt RENAME TO receipt')
-    }
-  })
+      await cluster.query('ALTER TABLE receipt RENAME TO stored_receipt')
+      await cluster.query(`CREATE VIEW receipt AS SELECT 1 AS id, 'short' AS tag FROM ${pause}`)
+      try {
+        await Promise.all(await readMeanwhile())
+      } finally {
+        await cluster.query('DROP VIEW receipt')
+        await cluster.query('ALTER TABLE stored_receipt RENAME TO receipt')
+      }
+    },
+  )
 
   test('HEADs of streamed lists of one client leave connections to the writes of others', async () => {
     const clients = await openForClients(10)
