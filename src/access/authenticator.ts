@@ -107,7 +107,7 @@ export function missingUsers(what: string): string {
 export function verificationOf(title: string, principal: Principal | null | undefined): Verification {
   if (!principal) return { reason: `${title} has rejected the credentials` }
   if (!isUserId(principal.id)) {
-    throw new TypeError(`${title} must return null, or { id } with the id of a user (a text or a number)`)
+    throw new TypeError(`${title} must return null, or { id } with the id of a user (a string or a number)`)
   }
   return { principal }
 }

@@ -36,7 +36,7 @@ export async function requirePrincipal<Session>(
   }
   if (principal.id !== null && !isUserId(principal.id)) {
     throw new TypeError(
-      `the access rule "${ruleTitle(rule)}" must return null, or { id } with the id of a user (a text or a number) or null`,
+      `the access rule "${ruleTitle(rule)}" must return null, or { id } with the id of a user (a string or a number) or null`,
     )
   }
   if (owner !== undefined && principal.id === null && !request.reads) {

@@ -18,7 +18,7 @@ export function ownerKey({ owner, ownerOf, name }: ResourceView, principal: Prin
 }
 
 function userMistake(name: string, id: unknown): string {
-  return `the access rule of ${name} returned the id ${JSON.stringify(id)}, which is not a key of a user`
+  return `the access rule of ${name} returned the id ${JSON.stringify(String(id))}, which is not a key of a user`
 }
 
 function ownerMistake(name: string, key: unknown): string {

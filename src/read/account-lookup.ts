@@ -88,7 +88,7 @@ function readAccount(properties: readonly string[], row: Row, readProperties: Ac
     properties.map((property, index) => [property, row[index]]),
   )
   const { id } = values
-  if (!isUserId(id)) throw new TypeError('the transformer of the key of a user must return a text or a number')
+  if (!isUserId(id)) throw new TypeError('the key of a user must be a string or a number')
   return {
     id: id as Account['id'],
     username: values['username'],

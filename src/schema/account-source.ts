@@ -64,8 +64,8 @@ export function buildAccountSource(
     findFlag('active'),
   ]
   const key = metadata.primaryColumns[0]
-  if (key !== undefined && isBinary(key, dataSource)) {
-    report(`"${key.propertyPath}" must be a column of texts or numbers: it is the id of a user`)
+  if (key !== undefined && !canBeUserId(key, dataSource)) {
+    report(`"${key.propertyPath}" must be a column of strings or numbers: it is the id of a user`)
   }
   const principal = buildPrincipalProperties(metadata, options.principal, password, dataSource, report)
   const hashing = hashingOf(options, password, report)
@@ -120,6 +120,13 @@ export function identifiedBy(source: AccountSource, property: string | undefined
 function identifyingColumn(metadata: EntityMetadata, property: string): ColumnMetadata | undefined {
   const column = ownColumn(metadata, property, false)
   return column?.propertyPath === property ? column : undefined
+}
+
+/** Whether the values of a key can be ids of users. Those that a transformer returns are checked when they are read. */
+function canBeUserId(key: ColumnMetadata, dataSource: DataSource): boolean {
+  if (key.transformer !== undefined) return true
+  const { name } = valueTypeOf(key, dataSource) ?? {}
+  return !isBinary(key, dataSource) && name !== 'date-time' && name !== 'boolean' && name !== 'array' && name !== 'json'
 }
 
 function isFlag(valueType: ValueType | undefined): boolean {

@@ -37,12 +37,20 @@ export function findOwner(
     joinColumns.length === 1 &&
     joinColumns.every(({ referencedColumn }) => referencedColumn?.isPrimary)
   const property = option?.field ?? ownerField
+  const name = option === undefined ? 'ownerField' : 'ownerField.field'
   const field = fields.find((one) => one.property === property)
-  if (field?.relation && isToOwner(field.relation)) return { field, ownerOf: option && ownerFunction(option, metadata) }
+  if (field?.relation && isToOwner(field.relation)) {
+    const { valueType } = field
+    if (!valueType.operators.includes('eq')) {
+      report(
+        `"${name}" cannot be "${property}": keys of ${field.relation.inverseEntityMetadata.name} cannot be compared by eq`,
+      )
+    }
+    return { field, ownerOf: option && ownerFunction(option, metadata) }
+  }
   const allowed = fields.flatMap(({ relation }) => (relation && isToOwner(relation) ? [relation.propertyPath] : []))
   const choices = allowed.length > 0 ? `; allowed: ${allowed.join(', ')}` : ''
   const target = `the key of ${users?.name ?? 'an entity'}`
-  const name = option === undefined ? 'ownerField' : 'ownerField.field'
   report(`"${name}" must be a many-to-one relation to ${target}, not "${property}"${choices}`)
   return undefined
 }

@@ -1,5 +1,5 @@
-import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
-import { Resource, type Rule, UserAccount, userRule } from 'typeorm-resources'
+import { Column, type ColumnOptions, Entity, ManyToOne, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm'
+import { basic as basicAuthenticator, custom, Resource, type Rule, UserAccount, userRule } from 'typeorm-resources'
 import { basic, send } from '../client'
 import { callTool, connectAgent } from '../support/agent'
 import { unhashed } from '../support/unhashed'
@@ -65,7 +65,7 @@ test.each([
   id = value
   expect((await send(world.url, 'POST /api/note/', { body: {} })).status).toBe(500)
   expect((world.faults as unknown[]).splice(0).map(String)).toEqual([
-    'TypeError: the access rule "custom" must return null, or { id } with the id of a user (a text or a number) or null',
+    'TypeError: the access rule "custom" must return null, or { id } with the id of a user (a string or a number) or null',
   ])
 })
 
@@ -81,16 +81,65 @@ test.each([
   await agent.close()
 })
 
-test('a user entity with a binary key is refused at mount', async () => {
+test('the id of a login must be a string or a number', async () => {
   @Entity()
   @UserAccount(unhashed)
   class Visitor {
-    @PrimaryColumn(isMariadb ? { type: 'binary', length: 16 } : (types.binary as { type: 'blob' })) id!: Buffer
+    @PrimaryColumn({
+      type: 'varchar',
+      length: 20,
+      transformer: { to: (id: { code: string }) => id.code, from: (code: string) => ({ code }) },
+    })
+    id!: { code: string }
+    @Column({ length: 20, unique: true }) username!: string
+    @Column({ length: 20 }) password!: string
+    @Column({ default: false }) admin!: boolean
+  }
+  const site = await openWorld({
+    entities: [Visitor, Task],
+    mount: {
+      authenticators: [basicAuthenticator(), custom({ scheme: 'Session', authenticate: () => ({ id: id as number }) })],
+    },
+    seed: async (dataSource) => {
+      await dataSource.getRepository(Visitor).insert({ id: { code: 'v' }, username: 'vic', password: 'vic' })
+    },
+  })
+  id = Buffer.from('ab')
+  expect((await send(site.url, 'GET /api/task/', { as: 'vic' })).status).toBe(500)
+  expect((await send(site.url, 'GET /api/task/', { headers: { Authorization: 'Session x' } })).status).toBe(500)
+  expect((site.faults as unknown[]).map(String)).toEqual([
+    'TypeError: the key of a user must be a string or a number',
+    'TypeError: authenticate() of the scheme Session must return null, or { id } with the id of a user (a string or a number)',
+  ])
+  await site.close()
+})
+
+test.each<readonly [title: string, column: ColumnOptions]>([
+  ['binary', isMariadb ? { type: 'binary', length: 16 } : types.binary],
+  ['date-time', types.instant],
+  ['boolean', { type: Boolean }],
+])('a user entity with a %s key is refused at mount', async (_, column) => {
+  @Entity()
+  @UserAccount(unhashed)
+  class Visitor {
+    @PrimaryColumn(column as { type: 'int' }) id!: unknown
     @Column({ length: 20, unique: true }) username!: string
     @Column({ length: 20 }) password!: string
     @Column({ default: false }) admin!: boolean
   }
   await expect(openWorld({ entities: [Visitor, Task] })).rejects.toThrow(
-    '"id" must be a column of texts or numbers: it is the id of a user',
+    '"id" must be a column of strings or numbers: it is the id of a user',
+  )
+})
+
+test('owners whose keys cannot be compared are refused at mount', async () => {
+  @Entity()
+  @Resource({ auth: userRule(), ownerField: 'member' })
+  class Owned {
+    @PrimaryGeneratedColumn() id!: number
+    @ManyToOne(() => Member) member!: Member
+  }
+  await expect(openWorld({ entities: [Member, Owned] })).rejects.toThrow(
+    'Owned: "ownerField" cannot be "member": keys of Member cannot be compared by eq',
   )
 })
