@@ -71,9 +71,11 @@ function jsonOfCell(field: Field, text: string, maxValues: number): unknown {
     case 'other':
       return valueType.schema['type'] === 'string' ? text : requireJson(parse())
     default: {
-      // A transformer may store any JSON as a text.
+      // A transformer may store any JSON as a text. Mistakes in objects and arrays are reported, unless it refuses all objects.
       const json = 'type' in valueType.schema ? undefined : parse()
-      return typeof json === 'object' && json !== null && isAccepted(valueType, json) ? json : text
+      const isJson =
+        typeof json === 'object' && json !== null && (isAccepted(valueType, {}) || isAccepted(valueType, json))
+      return isJson ? json : text
     }
   }
 }

@@ -222,6 +222,11 @@ test('an import reads the objects and arrays of a text column whose transformer 
   expect(objects.map(({ data }) => data)).toEqual(values)
 })
 
+test('a cell with an object that a text column with JSON would store inexactly is 400', async () => {
+  const reply = await post('memo/', 'csv', 'data\n"{""a"":9007199254740993}"\n')
+  expect([reply.status, errorsOf(reply)]).toEqual([400, [expect.stringContaining('integers beyond ±(2^53−1)')]])
+})
+
 test('a cell null of a JSON column that cannot be null is 400', async () => {
   const reply = await post('form/', 'csv', 'answers\nnull\n')
   expect([reply.status, errorsOf(reply)]).toEqual([400, [expect.stringMatching(/^2 answers must be .*, not null$/)]])
