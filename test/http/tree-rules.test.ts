@@ -41,6 +41,22 @@ class TreeDated {
   @TreeChildren() children!: TreeDated[]
 }
 
+/** Its key shares a column with the key of its parent, so that it is never null. */
+@Entity()
+@Tree('nested-set')
+@Resource({ auth: permitAllAsUser1, name: 'shared' })
+class TreeShared {
+  @PrimaryColumn({ type: 'varchar', length: 10 }) tenant!: string
+  @PrimaryColumn() number!: number
+  @TreeParent()
+  @JoinColumn([
+    { name: 'tenant', referencedColumnName: 'tenant' },
+    { name: 'parent_number', referencedColumnName: 'number' },
+  ])
+  parent!: TreeShared | null
+  @TreeChildren() children!: TreeShared[]
+}
+
 /** Has a listener that moves it below the node that it names. */
 @Entity()
 @Tree('closure-table')
@@ -118,7 +134,16 @@ const materializedCascade = declareCoded('materialized-path', true)
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [TreeWord, TreeDated, TreeObserved, TreeCased, TreeLess, ...Object.values(coded), materializedCascade],
+    entities: [
+      TreeWord,
+      TreeDated,
+      TreeShared,
+      TreeObserved,
+      TreeCased,
+      TreeLess,
+      ...Object.values(coded),
+      materializedCascade,
+    ],
     source: { subscribers: [DeletesReplaced] },
   })
 })
@@ -287,6 +312,11 @@ async function readCommitted({ driver }: DataSource): Promise<void> {
     })
   })
 }
+
+test('a nested set has a single root if its key shares a column with the key of the parent', async () => {
+  expect((await post('shared', { tenant: 't', number: 1 })).status).toBe(201)
+  expect((await post('shared', { tenant: 't', number: 2 })).status).toBe(400)
+})
 
 test('parallel requests create a single root in an empty nested set', async () => {
   const empty = await openWorld({ entities: [TreeDated], seed: readCommitted })

@@ -109,7 +109,7 @@ export async function readNodes(
   const { driver } = dataSource
   const selected = selection(dataSource, table.columns).map(([column, name]) => `${column} AS ${driver.escape(name)}`)
   const rows = await runSql(session, (bind) => {
-    const isNull = where.map((column) => `${columnSql(dataSource, column)} IS NULL`).join(' AND ')
+    const isNull = where.map((column) => `${columnSql(dataSource, column)} IS NULL`).join(' OR ')
     const condition = values === undefined ? isNull : equalSql(dataSource, where, values, bind)
     return `SELECT ${selected.join(', ')} FROM ${table.name} WHERE ${condition} LIMIT 2`
   })
