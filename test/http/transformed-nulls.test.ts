@@ -118,12 +118,26 @@ class Coded {
   @ManyToOne(() => Code, { nullable: true }) code!: Code | null
 }
 
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Part {
+  @PrimaryColumn({ length: 20, transformer: noneAsNull }) code!: string
+  @PrimaryColumn() number!: number
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Parted {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Part, { nullable: true }) part!: Part | null
+}
+
 const stateful = { withoutNone: WithoutNone, noneOrOpen: NoneOrOpen, notOpen: NotOpen, ordered: Ordered }
 
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Task, Step, NoneStep, Permitted, Code, Coded, ...Object.values(stateful)],
+    entities: [Task, Step, NoneStep, Permitted, Code, Coded, Part, Parted, ...Object.values(stateful)],
     columnOrder: 0,
   })
   await world.sql(`
@@ -331,6 +345,15 @@ test('a foreign key with a value that would be stored as null is refused', async
   expect((await post('coded', { code_id: 'none' })).json()).toMatchObject(refused)
   expect((await put('coded/1', { code_id: 'none' })).json()).toMatchObject(refused)
   expect((await get('coded/1')).json()).toMatchObject({ code_id: 'a' })
+})
+
+test('a foreign key of several columns with a part that would be stored as null is refused', async () => {
+  expect((await post('part', { code: 'a', number: 1 })).status).toBe(201)
+  expect((await post('parted', { part_id: 'a,1' })).json()).toMatchObject({ id: 1, part_id: 'a,1' })
+  const refused = { status: 400, errors: [{ field: 'part_id', message: 'points to no part' }] }
+  expect((await post('parted', { part_id: 'none,1' })).json()).toMatchObject(refused)
+  expect((await put('parted/1', { part_id: 'none,1' })).json()).toMatchObject(refused)
+  expect((await get('parted/1')).json()).toMatchObject({ part_id: 'a,1' })
 })
 
 test('on_conflict refuses a value that is stored as null, which no unique constraint compares', async () => {

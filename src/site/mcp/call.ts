@@ -109,11 +109,9 @@ async function send(
         `no tool can send ${method} ${path}: a route of the application replaces this action; the user must send the request`,
       )
     }
-    // The record of a write is shown whatever its size, because it is stored.
-    const isRead = isReadMethod(method)
-    const response = await perform(isRead ? withSmallReads(service) : service, admitted)
+    const response = await perform(withSmallReads(service), admitted)
     // The HTTP request is a POST, whose response is not refused: here it is known whether the call only reads.
-    countBody(request.responseMemory, isRead, response.body)
+    countBody(request.responseMemory, isReadMethod(method), response.body)
     publishStatus(response.status)
     return resultOf(response)
   } catch (error) {
@@ -125,7 +123,7 @@ async function send(
   }
 }
 
-/** The service with the limits for results of tools. */
+/** The service with the limits for results of tools. They do not apply to the record of a write, which is stored. */
 function withSmallReads(service: Service): Service {
   const { pageBytes, itemBytes } = service.limits
   const limits = {
