@@ -477,6 +477,12 @@ describe('with other responses than those of the service', () => {
     expect(await refusalOf(client.note.get(1))).toMatchObject({ status, message, errors: [] })
   })
 
+  test('a problem document without a type has the default of RFC 9457', async () => {
+    const client = await serve(say(502, problem, '{"status":502,"detail":"no answer"}'))
+    const { problem: received } = await refusalOf(client.note.get(1))
+    expect(received).toEqual({ type: 'about:blank', status: 502, detail: 'no answer' })
+  })
+
   test('a successful response that is not JSON is an error, since the URL may be wrong', async () => {
     const client = await serve(say(200, 'text/html', '<html>'))
     expect(await refusalOf(client.note.get(1))).toMatchObject({
