@@ -1,8 +1,8 @@
 import { unavailable } from '../errors'
 
 /**
- * Minimum length of a counted response body, in characters. Shorter ones fit into the buffer that Node.js has for each
- * socket.
+ * Minimum size of a counted body, in bytes. A shorter one fits into the buffer that Node.js has for each socket; for HTTP/2, it is a part
+ * of what is counted for the head of the request.
  */
 export const minCountedLength = 16 * 1024
 

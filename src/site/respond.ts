@@ -71,8 +71,10 @@ export function publishRequest(
  * @throws {ApiError} `unavailable`
  */
 export function countBody(responseMemory: () => ResponseMemory, mayBeRefused: boolean, body: string | Buffer): void {
-  if (body.length < minCountedLength) return
+  // In UTF-8, each code unit of a string has at most three bytes.
+  if (body.length * 3 < minCountedLength) return
   const bytes = Buffer.byteLength(body)
+  if (bytes < minCountedLength) return
   if (mayBeRefused) responseMemory().reserve(bytes)
   responseMemory().count(bytes)
 }

@@ -55,7 +55,7 @@ beforeAll(async () => {
     },
   })
   await world.dataSource.getRepository(Plain).insert([{ rank: 1 }])
-  await world.dataSource.getRepository(Long).insert([{ body: 'z'.repeat(600 * KiB) }])
+  await world.dataSource.getRepository(Long).insert([{ body: 'z'.repeat(600 * KiB) }, { body: '€'.repeat(6000) }])
 })
 afterAll(async () => {
   await world.close()
@@ -195,6 +195,22 @@ test.each(streams)(
     server.close()
   },
 )
+
+test('responses to an HTTP/2 client that reads nothing are counted in bytes', async () => {
+  const server = createServer(world.app.callback())
+  const session = connect(await listen(server), { settings: { initialWindowSize: 0 } })
+  const statuses: unknown[] = []
+  for (let index = 0; index < 40; index++) {
+    const stream = session.request({ ':path': '/api/long/2/' })
+    stream.on('response', (response) => statuses.push(response[':status'])).on('error', () => undefined)
+  }
+  await until(async () => statuses.length === 40, 10_000)
+  // Each takes 16 KiB for the head and 18 KB for the body of the 512 KiB.
+  expect(statuses.filter((status) => status === 200).length).toBeLessThan(16)
+  expect(new Set(statuses)).toEqual(new Set([200, 503]))
+  session.destroy()
+  server.close()
+})
 
 test('no memory is counted after requests that were completed, refused, pipelined or aborted', async () => {
   const list = `GET /api/plain/?${longQuery}`
