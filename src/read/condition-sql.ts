@@ -13,7 +13,7 @@ import {
   type Query,
   rootAlias,
 } from '../query/query'
-import { isComputed } from '../schema/metadata'
+import { isComputed, isView } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
 import { buildReadColumn, type StoredColumn } from '../schema/stored-column'
 import { andSql, combineSql } from './column-predicate'
@@ -198,12 +198,11 @@ export function conditionSql(
   )
   const keysetPredicate = keysetSql(store, query, bind)
   const hasManyValues = boundValues.length + otherValues > maxUncheckedValues
-  const checksRows = hasManyValues || (root === rootAlias && query.view.metadata.columns.some(isComputed))
-  const timeLimitSql = checksRows ? timeLimitAt(store, root, query.view.key.columns) : undefined
+  const isChecked = hasManyValues || (root === rootAlias && isView(query.view.metadata))
+  const timeLimitSql = isChecked ? timeLimitAt(store, root, query.view.key.columns) : undefined
   // The time limits are the first conditions, so that they are evaluated for every row: SQLite stops at the first
   // condition of an AND that is false.
-  const timeLimits = new Set([timeLimitSql ?? '', ...sortTimeLimits(store, query)])
-  const parts = [...timeLimits, ...conditions, keysetPredicate ?? '']
+  const parts = [timeLimitSql ?? '', ...sortTimeLimits(store, query), ...conditions, keysetPredicate ?? '']
   return { sql: andSql(parts), joinVisibility, parameters }
 }
 
@@ -215,25 +214,24 @@ const maxUncheckedValues = 64
 
 /**
  * Whether a comparison may take long for a single row, so that the time is checked for each row for which it is
- * evaluated: a pattern may be compared with a long text, the query of a computed value may read many rows, and a long value of a
- * related record is read again for each record that refers to it. SQLite may evaluate it before it reads a row of any other table, and
- * then not read one.
+ * evaluated: a pattern may be compared with a long text, a view may compute a value from many rows, and a long value of a related
+ * record is read again for each record that refers to it. SQLite may evaluate it before it reads a row of any other table, and then not
+ * read one.
  */
 function mayTakeLong({ dataSource }: Store, { on, operator }: Comparison): boolean {
-  if (isPattern(operator) || on.field.columns.some(({ column }) => isComputed(column))) return true
+  if (isPattern(operator) || on.field.columns.some(({ column }) => isView(column.entityMetadata))) return true
   return on.alias !== rootAlias && on.field.columns.some((column) => longBytes(column, dataSource) !== undefined)
 }
 
 /**
- * Predicates that check the time for each row that has a computed or a long value in a sort column. A long value is read again for each
+ * Predicates that check the time for each row that has a long value in a sort column. The value is read again for each
  * row of the list, also if it belongs to a related record, and is compared with those of other rows: about ten times
  * for a page of 1,000 rows. The predicates read only the size of the value.
  */
 function sortTimeLimits(store: Store, { ordering, cursor }: Query): readonly string[] {
   const { dataSource, dialect, view } = store
   return ordering.flatMap(({ alias, column }) => {
-    const isAlwaysChecked = isComputed(column.column)
-    if (!isAlwaysChecked && (longBytes(column, dataSource) ?? 0) <= maxUncheckedSortBytes) return []
+    if ((longBytes(column, dataSource) ?? 0) <= maxUncheckedSortBytes) return []
     // SQLite may read the related records first, and compare them with the cursor before it reads a row of the list.
     const isComparedFirst = alias !== rootAlias && cursor?.values !== undefined
     const checks = [
@@ -241,10 +239,9 @@ function sortTimeLimits(store: Store, { ordering, cursor }: Query): readonly str
       isComparedFirst ? timeLimitAt(store, alias, [column]) : undefined,
     ]
     const size = dialect.sizeSql(column, columnSql(dataSource, column, alias))
-    return checks.flatMap((check) => {
-      if (check === undefined || isAlwaysChecked) return check ?? []
-      return `(${size} <= ${maxUncheckedSortBytes} OR ${check})`
-    })
+    // To find the size of a computed value, the database computes the value.
+    const isShort = isComputed(column.column) ? '' : `${size} <= ${maxUncheckedSortBytes} OR `
+    return checks.flatMap((check) => (check === undefined ? [] : [`(${isShort}${check})`]))
   })
 }
 

@@ -4,6 +4,7 @@ import type { Dialect } from '../dialect/dialect'
 import { type Condition, type FieldRef, type IncludedList, rootAlias, tableAlias } from '../query/query'
 import { foreignKeyIndexes } from './foreign-key-index'
 import { addParentKey, type IncludedQuery, keyAlias, parentKeySql, relatedQuery } from './included-sql'
+import { viewTimeLimit } from './join-sql'
 import type { ValueLimit } from './measure'
 import { keyName, renameDiscriminator } from './related-sql'
 import { columnSql } from './row'
@@ -184,7 +185,8 @@ type Source = readonly [sql: string, parameters: ObjectLiteral]
  */
 function selectFromLists({ dataSource, view }: Store, source: string, on: string, parameters: ObjectLiteral): Builder {
   const builder = dataSource.createQueryBuilder().select([]).from<ObjectLiteral>(`(${source})`, listsAlias)
-  return builder.leftJoin(view.metadata.target, rootAlias, on, parameters)
+  const condition = [viewTimeLimit(dataSource, view.metadata, rootAlias), on].filter(Boolean).join(' AND ')
+  return builder.leftJoin(view.metadata.target, rootAlias, condition, parameters)
 }
 
 /** Builds the SELECT of the keys of one list, in its order. @param ofParent alias of the subquery of the parents' keys */

@@ -1,7 +1,8 @@
-import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { DataSource, EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { parameterPrefix } from '../connection/compile'
+import { dialectOf } from '../dialect/dialect-of'
 import type { Join } from '../query/query'
-import { type ColumnMetadata, type RelationMetadata, withJoinColumns } from '../schema/metadata'
+import { type ColumnMetadata, isView, type RelationMetadata, withJoinColumns } from '../schema/metadata'
 
 /** SQL of the conditions that joined records are visible. It is empty, or missing, for a table whose records all are. */
 export type JoinVisibility = ReadonlyMap<Join, string>
@@ -20,9 +21,25 @@ export function addJoin(
   const { condition: typePredicate, parameters } = typeCondition(dataSource, join)
   const { from, alias, relation } = join
   const keyPredicate = keyCondition(dataSource, join, typePredicate !== undefined)
-  const condition = [keyPredicate, typePredicate, visible].filter(Boolean).join(' AND ')
-  if (keyPredicate !== undefined) builder[method](relation.inverseEntityMetadata.target, alias, condition, parameters)
+  const target = relation.inverseEntityMetadata
+  const condition = [viewTimeLimit(dataSource, target, alias), keyPredicate, typePredicate, visible]
+    .filter(Boolean)
+    .join(' AND ')
+  if (keyPredicate !== undefined) builder[method](target.target, alias, condition, parameters)
   else builder[method](`${from}.${relation.propertyPath}`, alias, condition === '' ? undefined : condition, parameters)
+}
+
+/**
+ * Condition that checks the time limit for each row of a table in the FROM clause, if it is a view, which may compute each row from many
+ * others; empty if no check is needed.
+ */
+export function viewTimeLimit(dataSource: DataSource, metadata: EntityMetadata, alias: string): string {
+  const [key] = metadata.primaryColumns
+  if (!isView(metadata) || key === undefined) return ''
+  const { driver } = dataSource
+  return (
+    dialectOf(dataSource).timeLimitSql(dataSource, `${driver.escape(alias)}.${driver.escape(key.databaseName)}`) ?? ''
+  )
 }
 
 /**

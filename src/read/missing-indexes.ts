@@ -1,5 +1,5 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
-import type { RelationMetadata } from '../schema/metadata'
+import { isView, type RelationMetadata } from '../schema/metadata'
 import { isToMany } from '../schema/relations'
 import type { ResourceView } from '../schema/resource-view'
 import { foreignKeyIndexes } from './foreign-key-index'
@@ -43,7 +43,7 @@ function notesOf(
   dataSource: DataSource,
 ): readonly string[] {
   // Views have no indexes: the database uses those of the tables that they select from.
-  if (metadata.tableType === 'view') return []
+  if (isView(metadata)) return []
   const isIndexed = foreignKeyIndexes(metadata, dataSource)
   return relations.flatMap((relation) => {
     if (relation === undefined || isToMany(relation) || isIndexed(relation)) return []

@@ -48,27 +48,34 @@ export function joinColumnValues(values: readonly unknown[]): unknown {
 }
 
 /** SQL of a column, qualified with an alias; without one, for a statement of a single table. */
-export function columnSql({ driver }: DataSource, { column }: ReadColumn, alias?: string): string {
+export function columnSql(dataSource: DataSource, { column }: ReadColumn, alias?: string): string {
+  const { driver } = dataSource
   const table = alias === undefined ? undefined : driver.escape(alias)
-  if (column.query !== undefined) return virtualColumnSql(driver, column, column.query, table)
+  if (column.query !== undefined) return virtualColumnSql(dataSource, column, column.query, table)
   const escapedName = driver.escape(column.databaseName)
   return table === undefined ? escapedName : `${table}.${escapedName}`
 }
 
 /**
- * SQL of a virtual column. In a joined table without a row, a query such as `SELECT COUNT(*)` would still have a value; the
- * condition on the key makes it null. An outer SELECT keeps the type of the query, which CASE would lose on SQLite.
+ * SQL of a virtual column. Each computation checks the time limit, because its query may read many rows. In a joined table without
+ * a row, a query such as `SELECT COUNT(*)` would still have a value; the condition on the key makes it null. An outer SELECT keeps the
+ * type of the query, which CASE would lose on SQLite.
  */
 function virtualColumnSql(
-  driver: DataSource['driver'],
+  dataSource: DataSource,
   { entityMetadata }: ColumnMetadata,
   query: NonNullable<ColumnMetadata['query']>,
   table: string | undefined,
 ): string {
+  const { driver } = dataSource
   const sql = `(${query(table ?? driver.escape(entityMetadata.tableName))})`
-  const [key] = entityMetadata.primaryColumns
-  if (table === undefined || table === driver.escape(rootAlias) || key === undefined) return sql
-  return `(SELECT ${sql} WHERE ${table}.${driver.escape(key.databaseName)} IS NOT NULL)`
+  const [keyColumn] = entityMetadata.primaryColumns
+  if (table === undefined || keyColumn === undefined) return sql
+  const key = `${table}.${driver.escape(keyColumn.databaseName)}`
+  const timeLimit = dialectOf(dataSource).timeLimitSql(dataSource, key) ?? ''
+  const isRow = table === driver.escape(rootAlias) ? '' : `${key} IS NOT NULL`
+  const conditions = [timeLimit, isRow].filter(Boolean).join(' AND ')
+  return conditions === '' ? sql : `(SELECT ${sql} WHERE ${conditions})`
 }
 
 /** SQL of a column in comparisons and ORDER BY. */

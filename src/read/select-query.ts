@@ -1,7 +1,7 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
 import { type Condition, type Join, type Query, rootAlias, tableAlias } from '../query/query'
-import { addJoin, type JoinVisibility } from './join-sql'
+import { addJoin, type JoinVisibility, viewTimeLimit } from './join-sql'
 import { mayHaveNull, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
 import { keyName } from './related-sql'
@@ -46,13 +46,14 @@ export function keysFirstQuery(
   const keysAreEqual = keyColumnsOf(store).map(
     (key, index) => `${driver.escape(pageAlias)}.${driver.escape(keyName(index))} = ${key}`,
   )
+  const on = [viewTimeLimit(dataSource, view.metadata, rootAlias), ...keysAreEqual].filter(Boolean).join(' AND ')
   // An outer join makes the database start from the keys. For an inner join, SQLite would scan all rows and look up
   // each of them among the keys.
   const builder = dataSource
     .createQueryBuilder()
     .select([])
     .from<ObjectLiteral>(`(${keys.getQuery()}${limitClause})`, pageAlias)
-  builder.leftJoin(view.metadata.target, rootAlias, keysAreEqual.join(' AND '), keys.getParameters())
+  builder.leftJoin(view.metadata.target, rootAlias, on, keys.getParameters())
   addColumns(store, builder, query, valueLimit)
   addOrderedJoins(store, builder, query, condition)
   return builder

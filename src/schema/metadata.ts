@@ -10,7 +10,11 @@ export type EmbeddedMetadata = EntityMetadata['embeddeds'][number]
 
 /** Whether a query computes the values, which may then be of another type than the declared one. */
 export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata): boolean {
-  return isVirtualProperty || entityMetadata.tableType === 'view'
+  return isVirtualProperty || isView(entityMetadata)
+}
+
+export function isView({ tableType }: EntityMetadata): boolean {
+  return tableType === 'view'
 }
 
 /**

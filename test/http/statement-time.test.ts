@@ -8,6 +8,7 @@ import {
   Entity,
   Index,
   ManyToOne,
+  OneToMany,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   type Relation,
@@ -54,6 +55,13 @@ class Remark {
   page!: Relation<Page>
 }
 
+@Entity()
+@Resource({ auth: permitAll })
+class League {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany('Club', 'league') clubs!: Relation<Club>[]
+}
+
 /** Its virtual column reads many people for each record. */
 @Entity()
 @Resource({ auth: permitAll, bulk: true, formats: true })
@@ -65,15 +73,9 @@ class Club {
     query: (alias) => `SELECT COUNT(*) FROM "person" "member" WHERE "member"."id" <> ${alias}."id"`,
   })
   members!: number
-}
-
-@Entity()
-@Resource({ auth: permitAll })
-class Match {
-  @PrimaryGeneratedColumn() id!: number
   @Index()
-  @ManyToOne(() => Club, { nullable: false })
-  club!: Relation<Club>
+  @ManyToOne(() => League, 'clubs', { nullable: false })
+  league!: Relation<League>
 }
 
 @ViewEntity({
@@ -87,6 +89,18 @@ class ClubSize {
   @ViewColumn()
   @Column('int')
   members!: number
+}
+
+@Entity()
+@Resource({ auth: permitAll })
+class Match {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ default: 0 }) rank!: number
+  @Index()
+  @ManyToOne(() => Club, { nullable: false })
+  club!: Relation<Club>
+  @ManyToOne(() => ClubSize, { createForeignKeyConstraints: false })
+  size!: Relation<ClubSize>
 }
 
 /** Text of the last page. Unlike those of the other pages, it fits into a token. */
@@ -110,15 +124,16 @@ async function seed(dataSource: DataSource): Promise<void> {
     await insertRows(dataSource, Remark, [...remarks, ...onShortText])
   }
   if (dataSource.hasMetadata(Club)) {
+    await dataSource.getRepository(League).insert([{ id: 1 }, { id: 2 }])
     await insertRows(
       dataSource,
       Club,
-      numbers.map((id) => ({ id })),
+      numbers.map((id) => ({ id, league: { id: 1 + (id % 2) } })),
     )
     await insertRows(
       dataSource,
       Match,
-      numbers.map((id) => ({ id, club: { id } })),
+      numbers.map((id) => ({ id, rank: id, club: { id }, size: { id } })),
     )
   }
   await dataSource.query(
@@ -133,7 +148,7 @@ describe('a time limit', () => {
   let world: World
   beforeAll(async () => {
     world = await openWorld({
-      entities: [Sleeper, Person, Page, Remark, ...(isSqlite ? [Club, Match, ClubSize] : [])],
+      entities: [Sleeper, Person, Page, Remark, ...(isSqlite ? [League, Club, Match, ClubSize] : [])],
       seed,
       mount: { statementTimeout: isSqlite ? 5 : 300 },
     })
@@ -195,6 +210,12 @@ describe('a time limit', () => {
       'GET club/?ordering=members&limit=1&after=',
       'GET club/?format=ndjson&members=-1',
       'DELETE club/?members=-1',
+      'GET club/?ordering=-rank&limit=1000&page=2',
+      'GET league/?include=clubs(limit:1000)',
+      'GET league/1/?include=clubs(limit:1000)',
+      'GET match/?include=club&ordering=-rank&limit=1',
+      'GET match/?include=size&ordering=-rank&limit=1',
+      'GET match/?size__members=-1',
       'GET match/?club__members=-1',
       'GET match/?ordering=club__members&limit=1',
       'GET match/?ordering=-club__members&limit=1&after=',
