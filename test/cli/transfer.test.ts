@@ -610,11 +610,7 @@ describe('a second command for the same file is refused while the first one is r
     const whole = await send(world.url, 'GET /api/entry/?format=csv', asAnn)
     requests.length = 0
     let refuse = (): void => undefined
-    // Without a refusal, both would go on.
-    const refused = Promise.race([
-      new Promise<void>((resolve) => (refuse = resolve)),
-      setTimeout(2000, undefined, { ref: false }),
-    ])
+    const refused = new Promise<void>((resolve) => (refuse = resolve))
     intercept = async (context, next) => {
       while (requests.length < 2) await setTimeout(5)
       await next()
@@ -622,7 +618,8 @@ describe('a second command for the same file is refused while the first one is r
       context.body = Readable.from(
         (async function* () {
           yield whole.text.slice(0, 50)
-          await refused
+          // Without a refusal, both would go on.
+          await Promise.race([refused, setTimeout(10_000, undefined, { ref: false })])
           yield whole.text.slice(50)
         })(),
       )
