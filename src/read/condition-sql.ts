@@ -151,7 +151,7 @@ export function conditionSql(
     compare: (comparison, operands, { repeatedJoins, visibility }) => {
       const sql = comparisonSql(comparison, operands, store.dataSource, bind)
       const { alias, field } = comparison.on
-      const timeLimit = mayTakeLong(store, comparison) ? timeLimitAt(store, alias, field.columns) : undefined
+      const timeLimit = mayReadLongValues(store, comparison) ? timeLimitAt(store, alias, field.columns) : undefined
       const join = repeatedJoin(store, repeatedJoins, comparison)
       const predicate =
         join === undefined
@@ -214,12 +214,11 @@ const maxUncheckedValues = 64
 
 /**
  * Whether a comparison may take long for a single row, so that the time is checked for each row for which it is
- * evaluated: a pattern may be compared with a long text, a view may compute a value from many rows, and a long value of a related
- * record is read again for each record that refers to it. SQLite may evaluate it before it reads a row of any other table, and then not
- * read one.
+ * evaluated: a pattern may be compared with a long text, and a long value of a related record is read again for each
+ * record that refers to it. SQLite may evaluate it before it reads a row of any other table, and then not read one.
  */
-function mayTakeLong({ dataSource }: Store, { on, operator }: Comparison): boolean {
-  if (isPattern(operator) || on.field.columns.some(({ column }) => isView(column.entityMetadata))) return true
+function mayReadLongValues({ dataSource }: Store, { on, operator }: Comparison): boolean {
+  if (isPattern(operator)) return true
   return on.alias !== rootAlias && on.field.columns.some((column) => longBytes(column, dataSource) !== undefined)
 }
 

@@ -3,7 +3,7 @@ import { discriminatorValues, parameterPrefix, selectFrom } from '../connection/
 import { dialectOf } from '../dialect/dialect-of'
 import { type Exists, type Join, rootAlias, tableAlias } from '../query/query'
 import { isToMany } from '../schema/relations'
-import { addJoin, foreignKeyOf, type JoinVisibility, refersTo } from './join-sql'
+import { addJoin, foreignKeyOf, type JoinVisibility, refersTo, viewTimeLimit } from './join-sql'
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
@@ -89,7 +89,8 @@ function existsReferencedSql(
   const builder = selectFrom(dataSource, relation.inverseEntityMetadata.target, alias).addSelect('1', keyName(0))
   for (const join of joins) addJoin(dataSource, builder, join, visibility.get(join))
   builder.andWhere(refersTo(dataSource, foreignKeyOf(relation), from, alias))
-  for (const condition of [visibility.get(first), where]) if (condition) builder.andWhere(condition)
+  const timeLimit = viewTimeLimit(dataSource, relation.inverseEntityMetadata, alias)
+  for (const condition of [timeLimit, visibility.get(first), where]) if (condition) builder.andWhere(condition)
   return renameDiscriminator(`EXISTS (${builder.getQuery()})`, builder, alias, parameters)
 }
 

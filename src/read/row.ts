@@ -57,7 +57,7 @@ export function columnSql(dataSource: DataSource, { column }: ReadColumn, alias?
 }
 
 /**
- * SQL of a virtual column. Each computation checks the time limit, because its query may read many rows. In a joined table without
+ * SQL of a virtual column. Each computation of a query checks the time limit, because it may read many rows. In a joined table without
  * a row, a query such as `SELECT COUNT(*)` would still have a value; the condition on the key makes it null. An outer SELECT keeps the
  * type of the query, which CASE would lose on SQLite.
  */
@@ -72,11 +72,14 @@ function virtualColumnSql(
   const [keyColumn] = entityMetadata.primaryColumns
   if (table === undefined || keyColumn === undefined) return sql
   const key = `${table}.${driver.escape(keyColumn.databaseName)}`
-  const timeLimit = dialectOf(dataSource).timeLimitSql(dataSource, key) ?? ''
+  const timeLimit = (isQuery.test(sql) && dialectOf(dataSource).timeLimitSql(dataSource, key)) || ''
   const isRow = table === driver.escape(rootAlias) ? '' : `${key} IS NOT NULL`
   const conditions = [timeLimit, isRow].filter(Boolean).join(' AND ')
   return conditions === '' ? sql : `(SELECT ${sql} WHERE ${conditions})`
 }
+
+/** Matches the SQL of a virtual column that is a query. An expression may have an index, which SQLite would not use inside a SELECT. */
+const isQuery = /^[\s(]*(?:SELECT|WITH)\b/i
 
 /** SQL of a column in comparisons and ORDER BY. */
 export function comparisonColumnSql(dataSource: DataSource, column: StoredColumn, alias?: string): string {

@@ -13,6 +13,7 @@ export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata
   return isVirtualProperty || isView(entityMetadata)
 }
 
+/** Whether a view is read, which has no indexes, and may compute each row from many others. */
 export function isView({ tableType }: EntityMetadata): boolean {
   return tableType === 'view'
 }
