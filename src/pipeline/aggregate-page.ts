@@ -8,7 +8,6 @@ import { checkAggregates } from '../read/check-aggregates'
 import type { Aggregation } from '../request/aggregation'
 import type { ListRequest } from '../request/list-request'
 import { renderEnvelope } from '../response/envelope'
-import { minCountedLength } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import { listResponse } from '../response/list-response'
 import { numberLinks } from './page-links'
@@ -44,7 +43,7 @@ export async function respondGroups(
       },
       collection,
     )
-    if (text.length >= minCountedLength) responseMemory().reserve(text.length)
+    responseMemory().reserve(Buffer.byteLength(text))
     return listResponse(text, headers['if-none-match'])
   } catch (error) {
     if (violationOf(error, dataSource, view.metadata) === undefined) throw error

@@ -15,8 +15,10 @@ export class BatchResults {
   /** The bodies to which references refer, by the index of the operation. */
   readonly #bodies = new Map<number, unknown>()
   readonly #events: RequestEvent[] = []
-  /** Length of all bodies. */
+  /** Number of characters of all bodies. */
   #length = 0
+  /** Number of bytes of all bodies. */
+  #bytes = 0
   /** Length of all texts that were inserted for references. */
   #insertedLength = 0
 
@@ -46,6 +48,7 @@ export class BatchResults {
       const detail = `the results have more than ${itemBytes} characters (limits.itemBytes); send fewer operations`
       throw new ApiError('body-too-large', detail)
     }
+    this.#bytes += Buffer.byteLength(response.body)
     this.#responses.push(response)
     if (event !== undefined) this.#events.push({ ...event, status: response.status })
   }
@@ -59,9 +62,11 @@ export class BatchResults {
 
   /** Replaces the response of an operation by one with included records, unless all results would become too long. */
   replace(index: number, response: HttpResponse): void {
-    const length = this.#length + response.body.length - this.responseOf(index).body.length
+    const { body: replaced } = this.responseOf(index)
+    const length = this.#length + response.body.length - replaced.length
     if (length > this.#limits.itemBytes) return
     this.#length = length
+    this.#bytes += Buffer.byteLength(response.body) - Buffer.byteLength(replaced)
     this.#responses[index] = response
   }
 
@@ -85,7 +90,7 @@ export class BatchResults {
 
   /** The memory of the response to the batch, for the response to one more operation beside the results so far. */
   memoryBeside(memory: ResponseMemory): ResponseMemory {
-    return { ...memory, reserve: (bytes) => memory.reserve(this.#length + bytes) }
+    return { ...memory, reserve: (bytes) => memory.reserve(this.#bytes + bytes) }
   }
 
   /** The response to the batch. */

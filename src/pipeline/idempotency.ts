@@ -5,7 +5,7 @@ import { dialectOf } from '../dialect/dialect-of'
 import { ApiError, retryAfterSeconds } from '../errors'
 import { badIdempotencyKey, type KeyedRequest, keyDigest, requestFingerprint } from '../request/idempotency-key'
 import type { Limits } from '../request/limits'
-import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
+import type { ResponseMemory } from '../response/held-bytes'
 import type { HttpResponse } from '../response/http-response'
 import type { StoredResponse } from '../schema/idempotency-key'
 import { lockTreesOf } from '../write/lock-trees'
@@ -142,7 +142,7 @@ async function findStored(
  * @throws {ApiError} `unavailable`
  */
 function reserveMemory({ responseMemory }: KeyedWrite, { body }: HttpResponse): void {
-  if (body.length >= minCountedLength) responseMemory().reserve(Buffer.byteLength(body))
+  responseMemory().reserve(Buffer.byteLength(body))
 }
 
 /** @throws {ApiError} `bad-idempotency-key` for a response that must not be stored, or is too large */

@@ -1,8 +1,8 @@
 import { unavailable } from '../errors'
 
 /**
- * Minimum size of a counted body, in bytes. A shorter one fits into the buffer that Node.js has for each socket; for HTTP/2, it is a part
- * of what is counted for the head of the request.
+ * Minimum size of a counted body, in bytes. A shorter one fits into the buffer that Node.js has for each socket; the stream of an HTTP/2
+ * request is counted as at least this size.
  */
 export const minCountedLength = 16 * 1024
 

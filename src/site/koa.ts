@@ -71,8 +71,10 @@ function reserveAndWait(
     reserveHead(context.req, mustWait, responseMemory)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
+    const response = problemResponse(error)
+    // A client that accepts no body would keep the stream of an HTTP/2 request open. Without a body, the headers end the stream.
     if (mustWait) context.req.socket.destroy()
-    else sendResponse(context, problemResponse(error))
+    else sendResponse(context, context.req.httpVersionMajor < 2 ? response : { ...response, body: '' })
     return Promise.resolve(false)
   }
   return mustWait ? waitForPrevious(context, pipelined, responseMemory()) : undefined

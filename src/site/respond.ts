@@ -175,7 +175,7 @@ export function sendResponse(
   if (body === '' && bytes === undefined && stream === undefined) {
     response.body = null
     // Koa has replaced it by 204.
-    if (status === 202) response.status = status
+    if (status === 202 || status === 503) response.status = status
   }
   for (const name of Object.keys(headers)) {
     const value = (headers[name] ?? '') as string | string[]

@@ -1,5 +1,11 @@
 import { Agent, get, type OutgoingHttpHeaders } from 'node:http'
-import { type ClientHttp2Stream, connect, createServer, type ServerHttp2Session } from 'node:http2'
+import {
+  type ClientHttp2Stream,
+  connect,
+  createServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
@@ -198,6 +204,8 @@ test.each(streams)(
 
 test('responses to an HTTP/2 client that reads nothing are counted in bytes', async () => {
   const server = createServer(world.app.callback())
+  const streams: ServerHttp2Stream[] = []
+  server.on('stream', (stream) => streams.push(stream))
   const session = connect(await listen(server), { settings: { initialWindowSize: 0 } })
   const statuses: unknown[] = []
   for (let index = 0; index < 40; index++) {
@@ -208,6 +216,9 @@ test('responses to an HTTP/2 client that reads nothing are counted in bytes', as
   // Each takes 16 KiB for the head and 18 KB for the body of the 512 KiB.
   expect(statuses.filter((status) => status === 200).length).toBeLessThan(16)
   expect(new Set(statuses)).toEqual(new Set([200, 503]))
+  // The others would keep memory until the client disconnects.
+  const areOpen = (): number => streams.filter(({ closed }) => !closed).length
+  await until(async () => areOpen() < 16, 10_000)
   session.destroy()
   server.close()
 })

@@ -68,7 +68,9 @@ function describeFor({ service, request }: AgentRequest, call: ToolArguments, us
   if (call.resource === undefined) return { text: JSON.stringify(describeAll(usable)) }
   const resource = usable.resources.get(call.resource)
   if (resource === undefined) return unknownResource(call, usable)
-  return { text: descriptionOf(resource, usable, service, request.session.dataSource) }
+  const text = descriptionOf(resource, usable, service, request.session.dataSource)
+  countBody(request.responseMemory, true, text)
+  return { text }
 }
 
 function unknownResource({ resource }: ToolArguments, { resources }: Usable): ToolResult {
