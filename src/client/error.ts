@@ -51,7 +51,9 @@ function problemOf({ headers }: Response, text: string): Problem | undefined {
   if (!headers.get('Content-Type')?.startsWith('application/problem+json')) return undefined
   try {
     const problem: Partial<Problem> = JSON.parse(text)
-    return typeof problem.detail === 'string' ? ({ type: 'about:blank', ...problem } as Problem) : undefined
+    return typeof problem.detail === 'string'
+      ? ({ ...problem, type: problem.type ?? 'about:blank' } as Problem)
+      : undefined
   } catch {
     return undefined
   }

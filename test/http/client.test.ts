@@ -477,8 +477,8 @@ describe('with other responses than those of the service', () => {
     expect(await refusalOf(client.note.get(1))).toMatchObject({ status, message, errors: [] })
   })
 
-  test('a problem document without a type has the default of RFC 9457', async () => {
-    const client = await serve(say(502, problem, '{"status":502,"detail":"no answer"}'))
+  test.each(['', '"type":null,'])('a problem document without a type has the default of RFC 9457: %j', async (type) => {
+    const client = await serve(say(502, problem, `{${type}"status":502,"detail":"no answer"}`))
     const { problem: received } = await refusalOf(client.note.get(1))
     expect(received).toEqual({ type: 'about:blank', status: 502, detail: 'no answer' })
   })
