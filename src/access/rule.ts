@@ -19,7 +19,7 @@ export interface Principal {
 }
 
 /**
- * Whether a value can be the id of a user: a text or a number. Other values, such as objects and bytes, have the same text for different
+ * Whether a value can be the id of a user: a string or a number. Other values, such as objects and bytes, have the same text for different
  * users, whose writes with the same `Idempotency-Key` would be taken for repetitions.
  */
 export function isUserId(id: unknown): boolean {
