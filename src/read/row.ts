@@ -72,14 +72,17 @@ function virtualColumnSql(
   const [keyColumn] = entityMetadata.primaryColumns
   if (table === undefined || keyColumn === undefined) return sql
   const key = `${table}.${driver.escape(keyColumn.databaseName)}`
-  const timeLimit = (isQuery.test(sql) && dialectOf(dataSource).timeLimitSql(dataSource, key)) || ''
+  const timeLimit = (hasQuery.test(sql) && dialectOf(dataSource).timeLimitSql(dataSource, key)) || ''
   const isRow = table === driver.escape(rootAlias) ? '' : `${key} IS NOT NULL`
   const conditions = [timeLimit, isRow].filter(Boolean).join(' AND ')
   return conditions === '' ? sql : `(SELECT ${sql} WHERE ${conditions})`
 }
 
-/** Matches the SQL of a virtual column that is a query. An expression may have an index, which SQLite would not use inside a SELECT. */
-const isQuery = /^[\s(]*(?:SELECT|WITH)\b/i
+/**
+ * Matches the SQL of a virtual column that contains a query. An expression without one may have an index, which SQLite would not use
+ * inside a SELECT.
+ */
+const hasQuery = /\b(?:SELECT|WITH)\b/i
 
 /** SQL of a column in comparisons and ORDER BY. */
 export function comparisonColumnSql(dataSource: DataSource, column: StoredColumn, alias?: string): string {

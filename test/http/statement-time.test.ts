@@ -73,6 +73,11 @@ class Club {
     query: (alias) => `SELECT COUNT(*) FROM "person" "member" WHERE "member"."id" <> ${alias}."id"`,
   })
   members!: number
+  @VirtualColumn({
+    type: 'int',
+    query: (alias) => `COALESCE((SELECT COUNT(*) FROM "person" "guest" WHERE "guest"."id" > ${alias}."id"), 0)`,
+  })
+  guests!: number
   @Index()
   @ManyToOne(() => League, 'clubs', { nullable: false })
   league!: Relation<League>
@@ -204,6 +209,7 @@ describe('a time limit', () => {
       'GET club/?limit=1000',
       'GET club/?members=-1',
       'GET club/?members=-1&fields=id&limit=1',
+      'GET club/?guests=-1&fields=id&limit=1',
       'GET club/?not=(members__gt:0)',
       'GET club/?members__gt=5000&count=exact&limit=0',
       'GET club/?ordering=-members&limit=1',

@@ -215,10 +215,10 @@ test('responses to an HTTP/2 client that reads nothing are counted in bytes', as
   await until(async () => statuses.length === 40, 10_000)
   // Each takes 16 KiB for the head and 18 KB for the body of the 512 KiB.
   expect(statuses.filter((status) => status === 200).length).toBeLessThan(16)
-  expect(new Set(statuses)).toEqual(new Set([200, 503]))
-  // The others would keep memory until the client disconnects.
+  expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
+  // At most 32 heads are counted. The other streams would keep memory until the client disconnects.
   const areOpen = (): number => streams.filter(({ closed }) => !closed).length
-  await until(async () => areOpen() < 16, 10_000)
+  await until(async () => areOpen() < 33, 10_000)
   session.destroy()
   server.close()
 })
