@@ -7,6 +7,7 @@ import {
   type Rejection,
   schemeOf,
   type Verification,
+  type Verified,
 } from './authenticator'
 import { parseCredentials } from './credentials'
 import type { AccessRequest, Principal } from './rule'
@@ -55,6 +56,10 @@ function actionOf(method: string): CredentialAction {
   if (isReadMethod(method)) return 'read'
   if (method === 'POST') return 'create'
   return method === 'DELETE' ? 'delete' : 'update'
+}
+
+function isPermitted({ permits }: Verified, resource: string, method: string): boolean {
+  return permits === undefined || permits(resource, actionOf(method))
 }
 
 /** Authentication of one request. Its credentials are verified when they are first needed, and at most once. */
@@ -120,14 +125,21 @@ export class RequestAuthentication<Session> {
     }
   }
 
+  /**
+   * Whether the credentials permit the action of the method on a resource. Without correct credentials this is so: the access rule has
+   * then identified the user in another way, for example by a session.
+   */
+  async permits(resource: string, method: string): Promise<boolean> {
+    const verification = await this.#verify()
+    return !('principal' in verification) || isPermitted(verification, resource, method)
+  }
+
   /** The principal, if the credentials are correct and permit the action of the method on the resource. */
   async #permittedPrincipal(resource: string | undefined, method: string): Promise<Principal | undefined> {
     const verification = await this.#verify()
     if (!('principal' in verification)) return undefined
-    const { principal, permits } = verification
-    const action = actionOf(method)
-    if (resource === undefined || permits === undefined || permits(resource, action)) return principal
-    this.#rejection = { reason: `the credentials do not permit to ${action} ${resource}` }
+    if (resource === undefined || isPermitted(verification, resource, method)) return verification.principal
+    this.#rejection = { reason: `the credentials do not permit to ${actionOf(method)} ${resource}` }
     return undefined
   }
 

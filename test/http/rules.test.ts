@@ -58,12 +58,28 @@ class Nobodys {
   @ManyToOne(() => Member) member!: Member | null
 }
 
+/** Everybody may read it. */
+@Entity()
+@Resource({ scope: () => true })
+class City {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() name!: string
+}
+
+@Entity()
+@Resource({ auth: session })
+class Visit {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => City, { nullable: false }) city!: City
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Member, Post, Broken, Report, Token, Sunday, Nobodys],
+    entities: [Member, Post, City, Visit, Broken, Report, Token, Sunday, Nobodys],
     seed: async (dataSource) => {
       await dataSource.getRepository(Member).insert([{ name: 'one' }, { name: 'two' }])
+      await dataSource.getRepository(City).insert({ name: 'Paris' })
     },
     before: (app) =>
       app.use(async (context, next) => {
@@ -137,6 +153,8 @@ test('the mount reports the names of the rules', () => {
     ['token', 'custom'],
     ['sunday', 'custom'],
     ['nobodys', 'custom'],
+    ['city', 'read-only'],
+    ['visit', 'session'],
   ])
 })
 
@@ -163,3 +181,14 @@ test.each([
 ])('the options of a rule are checked when it is created: %p(%j)', (rule, options, message) => {
   expect(() => rule(options as never)).toThrow(new TypeError(message))
 })
+
+test.each([{}, { Authorization: 'Basic d3Jvbmc6d3Jvbmc=' }])(
+  'a user of a session can use relations to resources that everybody may read, with the headers %j',
+  async (headers) => {
+    const options = { headers: { 'X-User': '1', ...headers } }
+    const created = await send(world.url, 'POST /api/visit/', { ...options, body: { city_id: 1 } })
+    expect(created.status).toBe(201)
+    const list = await send(world.url, 'GET /api/visit/?city__name=Paris&limit=1&include=city', options)
+    expect(list.json()).toMatchObject({ objects: [{ city_id: 1, city: { name: 'Paris' } }] })
+  },
+)
