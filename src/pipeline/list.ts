@@ -29,7 +29,7 @@ export const list: Action = async (service, permitted) => {
   const { limits, cursorTokens } = service
   const errors = new FieldErrors()
   const { formats: offered } = view
-  const accepted = acceptedFormat(context, offered)
+  const accepted = acceptedFormat(headers, context, offered)
   const optional = withDeletedParameter(listParametersOf(view), querystring, view, fullStore.policies)
   const request = parseListRequest(querystring, optional, limits, errors, { offered, accepted })
   const { aggregation, format } = request

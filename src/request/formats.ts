@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { AccessRequest } from '../access/rule'
 import type { FieldErrors } from '../errors'
 import type { ListFormat } from '../resource'
@@ -38,12 +39,14 @@ export function parseFormat(
 /**
  * Finds the format that the header `Accept` names and prefers to JSON. A range such as `text/*` does not name it, so that
  * clients without a special wish get JSON.
+ * @param headers those of the request, or of an operation of it, which has no header `Accept`
  */
 export function acceptedFormat(
+  headers: IncomingHttpHeaders,
   context: AccessRequest['context'],
   offered: readonly ListFormat[],
 ): ListFormat | undefined {
-  const { accept } = context.headers
+  const { accept } = headers
   if (accept === undefined) return undefined
   const named = offered.filter((format) => accept.toLowerCase().includes(mediaTypes[format]))
   if (named.length === 0) return undefined

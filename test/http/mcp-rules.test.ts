@@ -25,7 +25,7 @@ const throwing =
   }
 
 @Entity()
-@Resource({ paging: 'keyset' })
+@Resource({ paging: 'keyset', formats: true })
 class Notice {
   @PrimaryGeneratedColumn() id!: number
   @Column({ type: 'bigint', default: '9007199254740993' }) size!: string
@@ -161,6 +161,14 @@ test('an anonymous call that the access rule refuses is 401, so that the client 
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
   const reply = await send(world.url, 'POST /api/-/mcp', { headers, body })
   expect([reply.status, reply.headers['www-authenticate']]).toEqual([401, expect.stringMatching(/^Basic/)])
+})
+
+test('the result of a list is JSON whatever formats the client accepts', async () => {
+  const headers = { Accept: 'text/csv, application/json, text/event-stream' }
+  const params = { name: 'list', arguments: { resource: 'notice', limit: 1 } }
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+  const { text } = await send(world.url, 'POST /api/-/mcp', { headers, body })
+  expect(JSON.parse(JSON.parse(text).result.content[0].text).objects).toHaveLength(1)
 })
 
 test('a resource is described once for clients with the same permissions', async () => {
