@@ -38,7 +38,7 @@ export function sharedRunner({ driver }: DataSource): QueryRunner | undefined {
  * Installs a lock on the connection of a SQLite data source: transactions run one at a time, and statements outside of
  * a transaction wait for its end. The lock also applies to the application's own repositories, transactions, query
  * runners and migrations. A statement or transaction that waits longer than `waitLimit` throws a {@link SqliteLockError}.
- * `mountResources` calls this function. A second call has no effect, even with another limit, nor has a call for another
+ * `mountResources` calls this function. A second call has no effect, even with another `waitLimit`, nor has a call for another
  * database.
  * @param timeLimit time limit, in milliseconds, for statements of this service on `sqlite3`; set by `mountResources`
  */
@@ -48,7 +48,12 @@ export function lockSqlite(
   timeLimit = Number.POSITIVE_INFINITY,
 ): void {
   const driver: SqliteDriver = dataSource.driver
-  if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type) || installedLocks.has(driver)) return
+  if (!['sqlite', 'better-sqlite3'].includes(dataSource.options.type)) return
+  const installed = installedLocks.get(driver)
+  if (installed !== undefined) {
+    installed.lock.timeLimit = Math.min(installed.lock.timeLimit, timeLimit)
+    return
+  }
   const listsAreExclusive = dataSource.options.type !== 'better-sqlite3'
   const lock = newLock({ waitLimit, timeLimit }, listsAreExclusive)
   const statements = new PreparedStatements()

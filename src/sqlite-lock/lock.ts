@@ -55,7 +55,7 @@ export interface LockLimits {
   /** How long a statement or transaction waits for the connection. */
   readonly waitLimit: number
   /** Time limit for statements of this service. */
-  readonly timeLimit: number
+  timeLimit: number
 }
 
 /** The lock on the single connection of a data source. */

@@ -16,7 +16,7 @@ import {
   ViewEntity,
   VirtualColumn,
 } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import { lockSqlite, Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
 import { insertRows } from '../support/insert-rows'
@@ -277,6 +277,20 @@ if (isSqlite)
     agent.destroy()
     await world.close()
     expect(world.faults.filter((fault) => !String(fault).includes('took longer than'))).toEqual([])
+  })
+
+if (isSqlite)
+  test('applies if the application has installed the lock before the mount', async () => {
+    const world = await openWorld({
+      entities: [Sleeper, Person],
+      seed: async (dataSource) => {
+        lockSqlite(dataSource)
+        await seed(dataSource)
+      },
+      mount: { statementTimeout: 5 },
+    })
+    expect((await send(world.url, `GET /api/${slow}`)).status).toBe(503)
+    await world.close()
   })
 
 test('statementTimeout: 0 sets no time limit', async () => {
