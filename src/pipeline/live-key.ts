@@ -9,18 +9,21 @@ import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
 import { relatedStore } from './included-rows'
 
-/** Text that identifies a live list: requests with the same text receive the same records with the same fields. */
+/**
+ * Text that identifies a live list: requests with the same text receive the same records with the same fields.
+ * @param target path and query string of the request: the links of included lists begin with the same prefix
+ */
 export function liveKey(
   session: DbSession,
   store: Store,
   query: ListQuery,
   principal: Principal,
-  querystring: string,
+  target: string,
 ): string {
   const { view } = store
   const { inclusion } = query
   const { statement, values } = listStatement(session, store, { ...query, limit: 1, offset: 0 }, undefined)
-  const included = inclusion && [querystring, ...includedKey(store, inclusion)]
+  const included = inclusion && [target, ...includedKey(store, inclusion)]
   // Load listeners may return other records for each principal. `inspect` may hide its properties, so its key is added.
   const principalKey = callsLoadListeners(view, inclusion) && [typeof principal.id, String(principal.id), principal]
   return inspect(
@@ -29,7 +32,7 @@ export function liveKey(
   )
 }
 
-/** All that included records depend on besides the query string: row scopes, permissions of fields, and values of filters. */
+/** All that included records depend on besides the request target: row scopes, permissions of fields, and values of filters. */
 function includedKey(store: Store, { records, lists }: Inclusion): readonly unknown[] {
   return [
     ...records.map(({ view, inclusion }) => [view.cacheKey, includedKey(relatedStore(store, view), inclusion)]),

@@ -112,7 +112,7 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
   const { key, metadata } = store.view
   const { read, passing } = relatedTables(fullStore, query, query.inclusion)
   return {
-    key: liveKey(ownSession, store, query, principal, request.querystring),
+    key: liveKey(ownSession, store, query, principal, `${request.collection}?${request.querystring}`),
     table: metadata.tablePath,
     relatedTables: read,
     passingTables: passing,
