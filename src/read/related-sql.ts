@@ -64,6 +64,7 @@ export function existsRelatedSql(
     const otherAlias = `${alias}_owner`
     const otherJoin = { ...join, from: otherAlias }
     const othersQuery = relatedQuery(dataSource, otherJoin, visible, 'innerJoin', keyOf(otherAlias)).withDeleted()
+    if (timeLimitSql !== undefined) othersQuery.andWhere(timeLimitSql)
     const hasOthers = hasKeySql(othersQuery, keyOf(otherAlias), keyOf(innerAlias), isCorrelated)
     builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasOthers})`)
   }
