@@ -87,7 +87,9 @@ export function narrowStore(store: Store, selection: FieldSelection | undefined)
 /** Returns the store that reads and renders the fields of a narrower view. */
 export function withView(store: Store, view: ResourceView): Store {
   const { dataSource, selected } = store
-  const columns = buildSelectedColumns(view.columns, dataSource)
+  // With load listeners, a narrower view has the same columns. They take 300 bytes each, and stores are kept with query shapes.
+  const isSame = view.columns === store.view.columns
+  const columns = isSame ? selected.columns : buildSelectedColumns(view.columns, dataSource)
   return { ...store, view, selected: { ...selected, columns }, ...buildRenderers(view, dataSource) }
 }
 

@@ -1,4 +1,4 @@
-import { Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
+import { AfterLoad, Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
@@ -50,9 +50,27 @@ class Guarded {
   @Column({ type: 'int', default: 0 }) rank!: number
 }
 
+/** Has many columns, all of which are read for its load listener. */
+@Entity()
+@Resource({ auth: permitAll })
+class Wide {
+  @PrimaryGeneratedColumn() id!: number
+  @AfterLoad()
+  noteLoad(): void {}
+}
+const wideCount = 300
+for (let index = 0; index < wideCount; index++) Column({ type: 'int', nullable: true })(Wide.prototype, `f${index}`)
+
+@Entity()
+@Resource({ auth: permitAll })
+class WideOwner {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Wide) wide!: Wide
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Sample, Named, Individual, Assignment, Guarded] })
+  world = await openWorld({ entities: [Sample, Named, Individual, Assignment, Guarded, Wide, WideOwner] })
 })
 afterAll(async () => {
   await world.close()
@@ -84,6 +102,15 @@ test('queries of many shapes keep little memory', async () => {
   const before = heapInUse()
   for (let index = 0; index < 300; index++) expect((await get(largestQuery(index))).status).toBe(200)
   expect(heapInUse() - before).toBeLessThan(7 * 2 ** 20)
+})
+
+test('selections of fields of included records with load listeners keep little memory', async () => {
+  const select = (index: number): string =>
+    `wideowner/?include=wide(fields:"f${index % wideCount},f${(index * 7 + 1) % wideCount}")`
+  for (let index = 0; index < 60; index++) expect((await get(select(index))).status).toBe(200)
+  const before = heapInUse()
+  for (let index = 60; index < 160; index++) await get(select(index))
+  expect((heapInUse() - before) / 100).toBeLessThan(40 * 1024)
 })
 
 /** Queries of 12,000 characters whose shapes differ for each index: by a name, in groups, or by the ordering. */
