@@ -206,6 +206,8 @@ test('responses to an HTTP/2 client that reads nothing are counted in bytes', as
   const server = createServer(world.app.callback())
   const streams: ServerHttp2Stream[] = []
   server.on('stream', (stream) => streams.push(stream))
+  const serverSessions: ServerHttp2Session[] = []
+  server.on('session', (one) => serverSessions.push(one))
   const session = connect(await listen(server), { settings: { initialWindowSize: 0 } })
   const statuses: unknown[] = []
   for (let index = 0; index < 40; index++) {
@@ -220,6 +222,7 @@ test('responses to an HTTP/2 client that reads nothing are counted in bytes', as
   const areOpen = (): number => streams.filter(({ closed }) => !closed).length
   await until(async () => areOpen() < 33, 10_000)
   session.destroy()
+  for (const one of serverSessions) one.destroy()
   server.close()
 })
 
