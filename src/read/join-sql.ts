@@ -2,7 +2,7 @@ import type { DataSource, EntityMetadata, ObjectLiteral, SelectQueryBuilder } fr
 import { parameterPrefix } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import type { Join } from '../query/query'
-import { type ColumnMetadata, isView, type RelationMetadata, withJoinColumns } from '../schema/metadata'
+import { type ColumnMetadata, childrenOf, isView, type RelationMetadata, withJoinColumns } from '../schema/metadata'
 
 /** SQL of the conditions that joined records are visible. It is empty, or missing, for a table whose records all are. */
 export type JoinVisibility = ReadonlyMap<Join, string>
@@ -95,7 +95,7 @@ function typeCondition(
 ): { readonly condition?: string; readonly parameters?: ObjectLiteral } {
   const target = relation.inverseEntityMetadata
   if (target.tableType !== 'entity-child' || target.discriminatorColumn === undefined) return {}
-  const targetAndChildren = [target, ...target.childEntityMetadatas]
+  const targetAndChildren = [target, ...childrenOf(target)]
   const types = targetAndChildren.map(({ discriminatorValue }, index) => [
     `${parameterPrefix}${alias}_${index}`,
     discriminatorValue,

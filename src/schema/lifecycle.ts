@@ -1,4 +1,5 @@
 import type { DataSource, EntityMetadata, EntitySubscriberInterface } from 'typeorm'
+import { childrenOf } from './metadata'
 
 /** The groups of events that an entity has listeners or subscribers for. */
 export interface Lifecycle {
@@ -33,7 +34,7 @@ const recoverEvents = ['beforeRecover', 'afterRecover'] as const
 
 /** Finds the listeners of the entity and of its children in the same table, and the subscribers of the data source. */
 export function lifecycleOf(metadata: EntityMetadata, { subscribers }: DataSource): Lifecycle {
-  const entities = [metadata, ...metadata.childEntityMetadatas]
+  const entities = [metadata, ...childrenOf(metadata)]
   const ownSubscribers = subscribers.filter(
     (subscriber) =>
       !(observingSubscriber in subscriber) && entities.some(({ target }) => listensTo(subscriber, target)),

@@ -8,6 +8,11 @@ export type ColumnMetadata = EntityMetadata['columns'][number]
 export type RelationMetadata = EntityMetadata['relations'][number]
 export type EmbeddedMetadata = EntityMetadata['embeddeds'][number]
 
+/** The child entities in the same table, under single-table inheritance. TypeORM's metadata also lists those with own tables. */
+export function childrenOf({ childEntityMetadatas }: EntityMetadata): readonly EntityMetadata[] {
+  return childEntityMetadatas.filter(({ tableType }) => tableType === 'entity-child')
+}
+
 /** Whether a query computes the values, which may then be of another type than the declared one. */
 export function isComputed({ isVirtualProperty, entityMetadata }: ColumnMetadata): boolean {
   return isVirtualProperty || isView(entityMetadata)

@@ -1,7 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import { isBinary } from './column-value-type'
 import { declarationsOf, inherits, type PropertyKind } from './declarations'
-import type { ColumnMetadata, EmbeddedMetadata, RelationMetadata } from './metadata'
+import { type ColumnMetadata, childrenOf, type EmbeddedMetadata, type RelationMetadata } from './metadata'
 import { referencedValueColumn } from './stored-column'
 
 /** The property path of a column. For a foreign key it is that of the relation. */
@@ -115,7 +115,7 @@ export function isDeclaredBy(metadata: EntityMetadata, property: ColumnMetadata 
 function isEmbeddedIn(metadata: EntityMetadata, embedded: EmbeddedMetadata): boolean {
   const { propertyName } = embedded.embeddedMetadataTree[0] ?? embedded
   if (!metadata.embeddeds.some((own) => own.propertyName === propertyName)) return false
-  const isParent = metadata.childEntityMetadatas.some(({ tableType }) => tableType === 'entity-child')
+  const isParent = childrenOf(metadata).length > 0
   return !isParent || declarationsOf(metadata.target, 'embeddeds', propertyName, metadata).length > 0
 }
 

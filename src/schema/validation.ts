@@ -1,6 +1,7 @@
 import type { ValidationError } from 'class-validator'
 import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import type { Field } from './field'
+import { childrenOf } from './metadata'
 
 /** A violation of a decorator of `class-validator`. */
 export interface Violation {
@@ -21,14 +22,14 @@ export type Validate = (entity: ObjectLiteral) => Promise<readonly Violation[]>
  * validated by those of the child.
  * @returns undefined if the package is not installed or neither the entity nor a child has such decorators
  */
-export function buildValidate({ target, childEntityMetadatas }: EntityMetadata): Validate | undefined {
+export function buildValidate(metadata: EntityMetadata): Validate | undefined {
+  const { target } = metadata
   const validator = typeof target === 'function' ? loadClassValidator() : undefined
   if (validator === undefined) return undefined
-  const children = childEntityMetadatas.filter(({ tableType }) => tableType === 'entity-child')
   const hasRules = (entity: EntityMetadata['target']): boolean =>
     typeof entity === 'function' &&
     validator.getMetadataStorage().getTargetValidationMetadatas(entity, '', false, false).length > 0
-  if (![target, ...children.map((child) => child.target)].some(hasRules)) return undefined
+  if (![target, ...childrenOf(metadata).map((child) => child.target)].some(hasRules)) return undefined
   return async (entity) => {
     const errors = await validator.validate(entity, { skipUndefinedProperties: true, forbidUnknownValues: false })
     return errors.flatMap((error) => violationsOf(error))

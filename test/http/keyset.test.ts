@@ -50,9 +50,15 @@ class Card {
 
 @Entity()
 @Resource({ auth: permitAll })
-class Masked {
+class Plan {
   @PrimaryGeneratedColumn() id!: number
   @Column() secret!: string
+}
+
+/** A class with a table of its own, although it extends another entity. */
+@Entity()
+@Resource({ auth: permitAll })
+class Masked extends Plan {
   @AfterLoad() mask(): void {
     this.secret = '***'
   }
@@ -95,7 +101,7 @@ class Review {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Event, Step, Card, Masked, Measure, Probe, Story, Review],
+    entities: [Event, Step, Card, Plan, Masked, Measure, Probe, Story, Review],
     seed: async (source) => {
       const events = ['Lisbon', 'Rome, the city', 'Ö'].flatMap((place) =>
         [1, 2, 3].map((number) => ({ place, number, title: number === 2 ? null : 'same', story: 'x'.repeat(number) })),
@@ -112,7 +118,9 @@ beforeAll(async () => {
       await source.getRepository(Measure).insert(measures)
       await source.getRepository(Probe).insert([1, 2, 3, 4, 5].map((id) => ({ measure: { id } })))
       await source.getRepository(Card).insert([{ number: '11112222' }, { number: '33334444' }])
-      await source.getRepository(Masked).insert([{ secret: 'first' }, { secret: 'second' }])
+      for (const entity of [Plan, Masked]) {
+        await source.getRepository<Plan>(entity).insert([{ secret: 'first' }, { secret: 'second' }])
+      }
       // JSON has six characters for each control character.
       const stories = ['b', 'a'].map((letter) => ({ body: letter + '\u0001'.repeat(100_000) }))
       await source.getRepository(Story).insert(stories)
@@ -171,6 +179,10 @@ test.each(['card/?ordering=number&limit=1&after=', 'masked/?ordering=secret&limi
     expect((await page(meta.next)).objects).toHaveLength(1)
   },
 )
+
+test('listeners of a class with a table of its own do not concern the entity that it extends', async () => {
+  expect((await page('/api/plan/?limit=1&after=')).meta.next).toMatch(/&page=2&after=[\w-]+$/)
+})
 
 test('a resource with such values is paged by keyset if it is sorted by other columns', async () => {
   expect((await page('/api/card/?limit=1&after=')).meta.next).toMatch(/&page=2&after=[\w-]+$/)
