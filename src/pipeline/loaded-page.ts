@@ -7,6 +7,7 @@ import { bytesOf } from '../read/row-bytes'
 import { readRaw } from '../read/select'
 import type { Store } from '../read/store'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
+import { mapWithPauses } from '../timers'
 import { renderIncluding } from './include-records'
 import { changedDuringRead, type PageRows, readAttempts } from './limited-read'
 import type { PageReading } from './page-reading'
@@ -47,7 +48,7 @@ async function renderPiece(
   const { session, store, responseMemory } = reading
   const { view, selected, rowRenderer } = store
   if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows)
-  const loaded = await afterLoad(session, view, rows.map(selected.columns.readRow))
+  const loaded = await afterLoad(session, view, await mapWithPauses(rows, selected.columns.readRow))
   return renderRecords(loaded, rowRenderer.toRecord, (textBytes) => responseMemory().reserve(memoryOf(textBytes)))
 }
 

@@ -9,6 +9,7 @@ import type { Store } from '../read/store'
 import type { WalkedRows } from '../read/walk'
 import type { Limits } from '../request/limits'
 import type { DeletedRecords } from '../request/list-request'
+import { mapWithPauses } from '../timers'
 import { changedDuringRead, readAttempts, requireRecordSize, responseSizeOf } from './limited-read'
 import { renderGroups } from './render-records'
 import type { PermittedRequest } from './service'
@@ -53,7 +54,10 @@ async function* renderRows(
   rows: readonly RawRow[],
 ): AsyncGenerator<readonly JsonRecord[]> {
   if (!view.lifecycle.load) yield* renderGroups(rows, rawRenderer.toRecord)
-  else yield* renderGroups(await afterLoad(session, view, rows.map(selected.columns.readRow)), rowRenderer.toRecord)
+  else {
+    const loaded = await afterLoad(session, view, await mapWithPauses(rows, selected.columns.readRow))
+    yield* renderGroups(loaded, rowRenderer.toRecord)
+  }
 }
 
 /**

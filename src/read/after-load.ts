@@ -10,7 +10,7 @@ import type { Row } from './row'
 import type { Store } from './store'
 
 /**
- * Calls `@AfterLoad` methods and subscribers with entities built from the rows.
+ * Calls `@AfterLoad` methods and subscribers with entities built from the rows. Other requests may run in between.
  * @returns the rows with the changes of these listeners; the same rows if the resource has no load listeners
  */
 export async function afterLoad(session: DbSession, view: ResourceView, rows: readonly Row[]): Promise<readonly Row[]> {
@@ -20,7 +20,9 @@ export async function afterLoad(session: DbSession, view: ResourceView, rows: re
     // may write, or query through the data source.
     return runInTransaction({ ...session, replica: false }, (inner) => afterLoad(inner, view, rows))
   }
-  const loadedRows = rows.map((row) => ({ row, metadata: metadataOf(view, row), entity: toEntity(view, row) }))
+  const loadedRows = await mapWithPauses(rows, (row) => {
+    return { row, metadata: metadataOf(view, row), entity: toEntity(view, row) }
+  })
   // A new query runner acquires a connection only when a listener runs a statement.
   const runner = session.runner ?? newRunner({ ...session, replica: false })
   const callAll = async (): Promise<void> => {
@@ -35,7 +37,7 @@ export async function afterLoad(session: DbSession, view: ResourceView, rows: re
   } finally {
     if (runner !== session.runner) await runner.release()
   }
-  return loadedRows.map(({ entity, row }) =>
+  return mapWithPauses(loadedRows, ({ entity, row }) =>
     // Columns without a property keep the value of the row.
     view.columns.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index])),
   )

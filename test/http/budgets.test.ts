@@ -120,6 +120,15 @@ class Slow {
   @Column('varchar', { transformer: renderedIn(12) }) name!: string
 }
 
+/** The same, with a listener that receives each record. */
+@Entity()
+@Resource({ auth: permitAll, formats: true })
+class Listened extends Slow {
+  @AfterLoad() load(): void {
+    this.name += 'b'
+  }
+}
+
 /** Each record takes less time to render than that after which other requests are handled. */
 @Entity()
 @Resource({ auth: permitAll })
@@ -152,7 +161,21 @@ class Quick {
   @Column('varchar', { transformer: renderedIn(0.02) }) name!: string
 }
 
-const entities = [Report, Log, Observed, Follower, Plain, Structured, Slow, Brief, Linked, Chained, Quick, Admitted]
+const entities = [
+  Report,
+  Log,
+  Observed,
+  Follower,
+  Plain,
+  Structured,
+  Slow,
+  Listened,
+  Brief,
+  Linked,
+  Chained,
+  Quick,
+  Admitted,
+]
 
 const openForTest = worldPerTest()
 const openWith = (limits: MountOptions['limits'] = {}): Promise<World> => openForTest({ entities, mount: { limits } })
@@ -313,12 +336,18 @@ test('other requests are handled between two records, however many pages are ren
   expect(new Set(pollsOfRecords).size).toBeGreaterThan(pages * (length - 2))
 })
 
-test.each(['csv', 'ndjson'])('other requests are handled between two records of a list in %s', async (format) => {
+test.each([
+  ['slow/?format=csv', Slow],
+  ['slow/?format=ndjson', Slow],
+  ['listened/', Listened],
+  ['listened/?format=csv', Listened],
+  ['listened/?format=ndjson', Listened],
+] as const)('other requests are handled between two records of %s', async (path, entity) => {
   const opened = await openWith()
-  await opened.dataSource.getRepository(Slow).insert(count(12).map(() => ({ name: 'a' })))
+  await opened.dataSource.getRepository<Slow>(entity).insert(count(12).map(() => ({ name: 'a' })))
   pollsOfRecords.length = 0
   const stop = countPolls()
-  const { status } = await send(opened.url, `GET /api/slow/?format=${format}`)
+  const { status } = await send(opened.url, `GET /api/${path}`)
   stop()
   expect([status, pollsOfRecords.length]).toEqual([200, 12])
   expect(new Set(pollsOfRecords).size).toBeGreaterThan(10)
