@@ -1,4 +1,4 @@
-import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
+import type { DataSource, EntityMetadata, EntityTarget, ObjectLiteral } from 'typeorm'
 import type { AuditedChange, AuditLog } from '../connection/change-events'
 import type { DbTransaction } from '../connection/db-session'
 import { dialectOf } from '../dialect/dialect-of'
@@ -8,12 +8,10 @@ import { valueTypeOf } from '../schema/column-value-type'
 import { lifecycleOf } from '../schema/lifecycle'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
-import { mapWithPauses, startPauses } from '../timers'
-import { insertUnread } from './insert-many'
+import { mapWithPauses } from '../timers'
+import { insertReturning } from './insert-many'
+import { insertWithListeners } from './insert-with-listeners'
 import { jsonLength } from './record-parts'
-
-/** Maximum number of entries with listeners that one statement inserts. */
-const maxEntries = 100
 
 /**
  * Maximum number of characters of the values in one statement. As JSON, they have up to six bytes each, and by default MariaDB
@@ -33,7 +31,7 @@ export function buildAuditLog(
 ): AuditLog<DbTransaction> | undefined {
   if (!dataSource.hasMetadata(entity)) return undefined
   const metadata = dataSource.getMetadata(entity)
-  const { target, name, columns, tablePath } = metadata
+  const { name, columns, tablePath } = metadata
   const columnOf = (property: string): ColumnMetadata | undefined =>
     columns.find(({ propertyPath }) => propertyPath === property)
   const [changesColumn, principalColumn] = [columnOf('changes'), columnOf('principal')]
@@ -41,23 +39,16 @@ export function buildAuditLog(
   const hasTextPrincipal = principalColumn !== undefined && valueTypeOf(principalColumn, dataSource)?.name === 'text'
   const table = { dataSource, dialect: dialectOf(dataSource), view: { metadata, cacheKey: 'audit log' } }
   const hasListeners = lifecycleOf(metadata, dataSource).write
+  const insert = hasListeners ? insertWithListeners : insertReturning
   return {
     insert: async (session, changes) => {
       const view = views().find((one) => one.metadata === metadata)
-      if (!hasListeners) {
-        for (const part of await statementsOf(changes)) {
-          const entries = part.map((change) => toEntry(change, view, hasTextPrincipal))
-          await insertUnread(session, table, entries)
-        }
+      for (const part of await statementsOf(changes)) {
+        const entries = part.map((change) => toEntry(metadata, change, view, hasTextPrincipal))
+        await insert(session, table, entries)
+      }
+      if (!hasListeners)
         session.observer.recordTable(session.runner, { table: tablePath, ids: undefined, isDeletion: false })
-        return
-      }
-      const entries = changes.map((change) => toEntry(change, view, hasTextPrincipal))
-      const pause = startPauses()
-      for (let start = 0; start < entries.length; start += maxEntries) {
-        await session.runner.manager.insert(target, entries.slice(start, start + maxEntries))
-        await pause()
-      }
     },
   }
 }
@@ -92,9 +83,14 @@ async function statementsOf(changes: readonly AuditedChange[]): Promise<readonly
  * @param view of the entries; undefined if they are not a resource
  * @param hasTextPrincipal whether the id of the principal is stored as a text. better-sqlite3 would store the number 1 as 1.0
  */
-function toEntry(change: AuditedChange, view: ResourceView | undefined, hasTextPrincipal: boolean): ObjectLiteral {
+function toEntry(
+  metadata: EntityMetadata,
+  change: AuditedChange,
+  view: ResourceView | undefined,
+  hasTextPrincipal: boolean,
+): ObjectLiteral {
   const { resource, id, action, changes, principal } = change
-  const entry: ObjectLiteral = {}
+  const entry = metadata.create()
   if (view !== undefined) assign(entry, presetValues(view, principal))
   const principalId = hasTextPrincipal && principal.id !== null ? String(principal.id) : principal.id
   return Object.assign(entry, { resource, record: String(id), action, principal: principalId, changes })

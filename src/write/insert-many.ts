@@ -4,14 +4,18 @@ import { transientErrorOf } from '../connection/database-error'
 import type { DbTransaction } from '../connection/db-session'
 import { execute, executeWrite, type RawRow, runInSavepoint, runUndoable, WriteError } from '../connection/statement'
 import type { Statement } from '../connection/statement-cache'
-import { buildRowReader, joinColumnValues } from '../read/row'
+import { tableSql } from '../dialect/table-sql'
+import { buildRowReader, joinColumnValues, selection } from '../read/row'
 import { readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
+import { entityValue } from '../schema/metadata'
+import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
 import { mapWithPauses, startPauses } from '../timers'
 import type { InsertTarget } from './insert-target'
 import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
 import { keyAfter, keyIncrementOf } from './key-increment'
 import { returning } from './returning'
+import { equalSql, runSql } from './tree/table'
 import { executeInsert, insertIdOf } from './values'
 
 /**
@@ -131,27 +135,57 @@ async function insertChunk(
 }
 
 /**
- * Inserts entities that need not be read afterwards, in order, with as few statements as possible. Their listeners are not
- * called.
+ * Inserts entities in order, with as few statements as possible, and reads some of their columns. Their listeners are not called.
+ * @param returned columns to read. Default: none
+ * @returns the stored rows with these columns, in the order of the entities
  */
-export async function insertUnread(
+export async function insertReturning(
   session: DbTransaction,
   target: InsertTarget,
   entities: readonly ObjectLiteral[],
-): Promise<void> {
+  returned: readonly ReadColumn[] = [],
+): Promise<readonly RawRow[]> {
+  const { dataSource, dialect } = target
   const rows = await mapWithPauses(entities, (entity) => insertValuesOf(target, entity))
+  const canReturn = returned.length === 0 || dialect.supportsReturning(dataSource, 'insert')
+  const tail = canReturn ? returning(dataSource, returned) : ''
   const templates = new RowTemplates(target)
+  const stored: RawRow[] = []
+  const insert = async (chunk: readonly InsertValues[], statement: Statement): Promise<void> => {
+    const { records, raw } = await execute(session, statement, valuesOf(chunk))
+    stored.push(...(canReturn ? records : await readInserted(session, target, chunk, returned, insertIdOf(raw))))
+  }
   for (let start = 0; start < rows.length; ) {
-    const chunk = rows.slice(start, start + sizeOfNext(rows, start))
-    const statement = await statementOf(session, templates, chunk)
-    if (statement === undefined) {
-      for (const { toSet, values } of chunk) {
-        await execute(session, compile(target.dataSource, insertBuilder(target, [toSet()]), values.length), values)
+    const chunk = rows.slice(start, start + (canReturn ? sizeOfNext(rows, start) : 1))
+    const statement = await statementOf(session, templates, chunk, tail)
+    if (statement !== undefined) await insert(chunk, statement)
+    else {
+      for (const row of chunk) {
+        await insert([row], compile(dataSource, insertBuilder(target, [row.toSet()]), row.values.length, tail))
       }
-    } else await execute(session, statement, valuesOf(chunk))
+    }
     start += chunk.length
     await templates.pause()
   }
+  return stored
+}
+
+/** Reads columns of one inserted row by its key. @param insertId key that the driver reports */
+function readInserted(
+  session: DbTransaction,
+  { dataSource, view: { metadata } }: InsertTarget,
+  [row]: readonly InsertValues[],
+  columns: readonly ReadColumn[],
+  insertId: unknown,
+): Promise<readonly RawRow[]> {
+  const key = metadata.primaryColumns.map((column) => buildReadColumn(column, dataSource))
+  const values = key.map(({ column }) => entityValue(column, row?.entity ?? {}) ?? insertId)
+  const names = selection(dataSource, columns).map(([column, name]) => `${column} AS ${dataSource.driver.escape(name)}`)
+  return runSql(
+    session,
+    (bind) =>
+      `SELECT ${names.join(', ')} FROM ${tableSql(dataSource, metadata)} WHERE ${equalSql(dataSource, key, values, bind)}`,
+  )
 }
 
 function valuesOf(rows: readonly InsertValues[]): readonly unknown[] {

@@ -1,4 +1,5 @@
 import {
+  BeforeInsert,
   Column,
   CreateDateColumn,
   Entity,
@@ -12,7 +13,7 @@ import {
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { type LiveWorld, openLiveWorld } from '../support/live-world'
-import { isPostgres } from '../world/leg'
+import { isPostgres, isSqlite } from '../world/leg'
 
 /** Entities of an audit log: their columns, their subscribers, and a live list of them (specification: Audit log). */
 
@@ -68,6 +69,9 @@ class Entry {
   @ManyToOne(() => Team) team!: Relation<Team> | null
 }
 
+/** The entries as a subscriber has received them after their INSERT. */
+const inserted: Entry[] = []
+
 @EventSubscriber()
 class EntrySubscriber implements EntitySubscriberInterface<Entry> {
   listenTo() {
@@ -75,6 +79,26 @@ class EntrySubscriber implements EntitySubscriberInterface<Entry> {
   }
   beforeInsert({ entity }: InsertEvent<Entry>) {
     entity.source = 'subscriber'
+  }
+  afterInsert({ entity }: InsertEvent<Entry>) {
+    inserted.push(entity)
+  }
+}
+
+/** With a generated key of an integer, a method that is called before the INSERT, and initial values. */
+@Entity()
+class Note {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 40 }) resource!: string
+  @Column({ length: 40 }) record!: string
+  @Column({ length: 10 }) action!: string
+  @Column({ type: 'varchar', length: 40, nullable: true }) principal!: string | null
+  @Column({ type: 'simple-json' }) changes!: object
+  @Column({ length: 10 }) origin: string = 'class'
+  @Column({ length: 20 }) label!: string
+  @Column({ length: 10, default: 'database' }) source!: string
+  @BeforeInsert() setLabel() {
+    this.label = `${this.resource} ${this.record}`
   }
 }
 
@@ -126,6 +150,15 @@ describe.each([
     expect(new Set(named)).toEqual(new Set(['a', ...names.map(({ name }) => name)]))
   })
 
+  test('a subscriber receives the generated values of each entry', async () => {
+    const known = { at: expect.any(Date), source: 'subscriber', action: expect.any(String) }
+    const stored = await world.dataSource.getRepository(Entry).find()
+    const expected = stored.map(({ id }) => expect.objectContaining({ ...known, id }))
+    expect(stored.length).toBeGreaterThan(150)
+    if (subscribers.length > 0) expect(inserted).toHaveLength(stored.length)
+    for (const entry of inserted) expect(expected).toContainEqual(entry)
+  })
+
   test('nobody can write entries, except those whom "may" permits it', async () => {
     const entry = { resource: 'thing', record: '9', action: 'create', changes: {} }
     const [stored] = await world.dataSource.getRepository(Entry).find({ take: 1 })
@@ -164,3 +197,37 @@ test('without "may", entries are read-only; a preset does not change what the se
     await world.close()
   }
 })
+
+test('methods of the entity are called, and initial values of its class and defaults of its columns are stored', async () => {
+  const world = await openLiveWorld({ audit: { entity: Note } }, { entities: [Thing, Note], seed: async () => {} })
+  try {
+    expect((await world.request('POST thing/', [{ name: 'a' }, { name: 'b' }], 'ann')).status).toBe(201)
+    const notes = await world.dataSource.getRepository(Note).find({ order: { id: 'ASC' } })
+    const note = { origin: 'class', source: 'database', principal: 'ann' }
+    expect(notes).toMatchObject([
+      { ...note, label: 'thing 1' },
+      { ...note, label: 'thing 2' },
+    ])
+  } finally {
+    await world.close()
+  }
+})
+
+if (!isSqlite) {
+  const lock = isPostgres ? 'LOCK TABLE "note"' : 'LOCK TABLES `note` WRITE'
+  test('a write whose entry waits for a lock ends after "statementTimeout", and is rolled back', async () => {
+    const mount = { audit: { entity: Note }, statementTimeout: 400 }
+    const world = await openLiveWorld(mount, { entities: [Thing, Note], seed: async () => {} })
+    const runner = world.dataSource.createQueryRunner()
+    try {
+      if (isPostgres) await runner.startTransaction()
+      await runner.query(lock)
+      expect((await world.request('POST thing/', { name: 'a' }, 'ann')).status).toBe(503)
+      await (isPostgres ? runner.rollbackTransaction() : runner.query('UNLOCK TABLES'))
+      expect(await world.dataSource.getRepository(Thing).count()).toBe(0)
+    } finally {
+      await runner.release()
+      await world.close()
+    }
+  })
+}
