@@ -20,7 +20,7 @@ import type { PermittedRequest, Service } from './service'
  */
 export async function respondGroups(
   { limits }: Service,
-  { store, session, headers, collection, responseMemory }: PermittedRequest,
+  { store, session, headers, collection }: PermittedRequest,
   request: ListRequest,
   aggregation: Aggregation,
   errors: FieldErrors,
@@ -43,7 +43,6 @@ export async function respondGroups(
       },
       collection,
     )
-    responseMemory().reserve(Buffer.byteLength(text))
     return listResponse(text, headers['if-none-match'])
   } catch (error) {
     if (violationOf(error, dataSource, view.metadata) === undefined) throw error

@@ -1,8 +1,14 @@
-import { type LiveWorld, openLiveWorld, Project, Task } from '../support/live-world'
+import Koa from 'koa'
+import mount from 'koa-mount'
+import { mountResources } from 'typeorm-resources'
+import { send } from '../client'
+import { EventReader } from '../support/event-reader'
+import { Comment, type LiveWorld, openLiveWorld, Project, Task } from '../support/live-world'
 
 /** Live lists: which events a subscriber receives (specification: Live lists). */
 
 let world: LiveWorld
+const readers: EventReader[] = []
 beforeEach(async () => {
   world = await openLiveWorld()
 })
@@ -214,4 +220,35 @@ test('a change is reported even if the SHA-256 digests of both states begin with
   expect(await reader.take(1)).toEqual([['reset', [{ id, title: before }]]])
   await world.request(`PATCH task/${id}/`, { title: after })
   expect(await reader.take(1, 5_000)).toEqual([['updated', { id, title: after }]])
+})
+
+test('links of included lists begin with the prefix of each subscriber, if the service has several', async () => {
+  const mounted = await openLiveWorld(
+    {},
+    {
+      mountOn: (app, dataSource) => {
+        const inner = new Koa()
+        const resources = mountResources(inner, dataSource, { live: true })
+        for (const prefix of ['/one', '/two']) app.use(mount(prefix, inner))
+        return resources
+      },
+    },
+  )
+  try {
+    const body = { title: 'one', project_id: 1 }
+    const headers = { 'X-User': 'ann:red' }
+    expect((await send(mounted.url, 'POST /one/api/task/', { body, headers })).status).toBe(201)
+    await mounted.dataSource.getRepository(Comment).insert(['a', 'b'].map((text) => ({ text, task: { id: 1 } })))
+    for (const prefix of ['/one', '/two']) {
+      const url = `${mounted.url}${prefix}/api/task/?fields=id&include=comments(limit:1)`
+      const reader = await EventReader.open(url, headers)
+      readers.push(reader)
+      expect(await reader.take(1)).toEqual([
+        ['reset', [{ id: 1, comments: [expect.anything()], comments_next: expect.stringMatching(`^${prefix}/api/`) }]],
+      ])
+    }
+  } finally {
+    for (const reader of readers.splice(0)) reader.close()
+    await mounted.close()
+  }
 })

@@ -45,11 +45,16 @@ class Plain {
 
 /** Its response is longer than the limit: it is sent only if no other memory is counted. */
 @Entity()
-@Resource({ auth: permitAll })
+@Resource({ auth: permitAll, aggregate: true })
 class Long {
   @PrimaryGeneratedColumn() id!: number
   @Column(longText) body!: string
 }
+
+/** A text that takes 18 KB. Its length in characters is below the size from which responses are counted. */
+const threeBytes = '€'.repeat(6000)
+/** Groups show 1,000 characters of a text. */
+const groups = [1, 2, 3, 4, 5, 6].map((index) => ({ body: index + threeBytes }))
 
 let world: World
 beforeAll(async () => {
@@ -61,7 +66,7 @@ beforeAll(async () => {
     },
   })
   await world.dataSource.getRepository(Plain).insert([{ rank: 1 }])
-  await world.dataSource.getRepository(Long).insert([{ body: 'z'.repeat(600 * KiB) }, { body: '€'.repeat(6000) }])
+  await world.dataSource.getRepository(Long).insert([{ body: 'z'.repeat(600 * KiB) }, { body: threeBytes }, ...groups])
 })
 afterAll(async () => {
   await world.close()
@@ -202,7 +207,11 @@ test.each(streams)(
   },
 )
 
-test('responses to an HTTP/2 client that reads nothing are counted in bytes', async () => {
+test.each([
+  ['records', 'GET', '/api/long/2/', undefined],
+  ['groups', 'GET', '/api/long/?id__gt=2&aggregate=count&by=body', undefined],
+  ['batches', 'POST', '/api/-/batch', { requests: [{ method: 'PATCH', path: 'long/2/', body: { body: threeBytes } }] }],
+])('%s that an HTTP/2 client does not read are counted in bytes', async (_, method, path, body) => {
   const server = createServer(world.app.callback())
   const streams: ServerHttp2Stream[] = []
   server.on('stream', (stream) => streams.push(stream))
@@ -211,7 +220,8 @@ test('responses to an HTTP/2 client that reads nothing are counted in bytes', as
   const session = connect(await listen(server), { settings: { initialWindowSize: 0 } })
   const statuses: unknown[] = []
   for (let index = 0; index < 40; index++) {
-    const stream = session.request({ ':path': '/api/long/2/' })
+    const stream = session.request({ ':method': method, ':path': path, 'content-type': 'application/json' })
+    stream.end(body && JSON.stringify(body))
     stream.on('response', (response) => statuses.push(response[':status'])).on('error', () => undefined)
   }
   await until(async () => statuses.length === 40, 10_000)
