@@ -34,7 +34,7 @@ export function listStatement(
   const { values, bind } = collectValues()
   // With sort columns of other tables, the subquery and the outer query both have to join these tables.
   const isDeep = query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias)
-  const readsKeysFirst = (isDeep || includesVisible(query)) && !query.readsDeleted
+  const readsKeysFirst = (isDeep || includesVisible(query) || sortsComputed(store, query)) && !query.readsDeleted
   // The key of the store's view too: a selection of fields changes the columns, but not the query.
   const key = `list ${store.view.cacheKey} ${query.cursor?.direction} ${readsKeysFirst} ${valueLimit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
   const limitClause = ` LIMIT ${bind(query.limit)} OFFSET ${bind(query.offset)}`
@@ -53,6 +53,14 @@ export function listStatement(
  */
 function includesVisible({ included, joins }: ListQuery): boolean {
   return included.length > 0 && joins.some(({ visible }) => visible !== undefined)
+}
+
+/**
+ * Whether a query sorts records with virtual columns, other than by their key. For the newest first, SQLite would compute these columns
+ * for all records of the list, because each is before those that it has read so far.
+ */
+function sortsComputed({ view: { key, columns } }: Store, { ordering }: ListQuery): boolean {
+  return ordering.length > key.columns.length && columns.some(({ column }) => column.isVirtualProperty)
 }
 
 /** OFFSET from which a page is read with {@link keysFirstQuery}. */
