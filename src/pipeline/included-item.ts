@@ -5,13 +5,15 @@ import { emitError } from '../emit-error'
 import { ApiError, FieldErrors } from '../errors'
 import { parseKey } from '../query/item-query'
 import { parseListQuery } from '../query/list-query'
-import { withKeys } from '../query/query'
+import { type Inclusion, withKeys } from '../query/query'
+import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type ItemRequest, oneRecord } from '../request/item-request'
 import type { HttpResponse } from '../response/http-response'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
+import { memberAt, memberSetter } from './included-rows'
 import { readPageRows } from './limited-read'
 import { renderPage } from './page'
 import type { PageReading } from './page-reading'
@@ -25,13 +27,20 @@ import type { PermittedRequest, Service } from './service'
  * the whole response
  * @returns the JSON of the record; undefined if there is none
  */
-export type ReadIncludedItem = (key?: unknown, shared?: SharedReading) => Promise<string | undefined>
+type ReadIncludedItem = (key?: unknown, shared?: SharedReading) => Promise<string | undefined>
 
 /** What the parts of a response share while their related records are read. */
 export type SharedReading = Required<Pick<PageReading, 'included' | 'responseMemory'>>
 
+/** An item path whose record is read with related records. */
+interface IncludedItem {
+  /** Undefined if the request includes nothing. */
+  readonly inclusion: Inclusion | undefined
+  readonly read: ReadIncludedItem
+}
+
 /** What {@link parseIncludedItem} parses. */
-export interface IncludedItem {
+interface IncludedItemRequest {
   readonly itemRequest: ItemRequest
   /** Store that reads the selected fields. */
   readonly shownStore: Store
@@ -48,17 +57,18 @@ export interface IncludedItem {
 export async function parseIncludedItem(
   service: Service,
   request: PermittedRequest,
-  { itemRequest, shownStore, errors, readFrom }: IncludedItem,
-): Promise<ReadIncludedItem> {
+  { itemRequest, shownStore, errors, readFrom }: IncludedItemRequest,
+): Promise<IncludedItem> {
   const { store, session, segment = '', collection, responseMemory } = request
   const { limits, cursorTokens } = service
   const listRequest = { ...oneRecord, ...itemRequest }
   const query = parseListQuery(store.view, listRequest, service, errors)
   errors.raise('bad-query')
   await store.policies?.checkAccess(query.guardedViews)
-  if (query.inclusion !== undefined) await requireIncludable(request, query.inclusion)
+  const { inclusion } = query
+  if (inclusion !== undefined) await requireIncludable(request, inclusion)
   const pathOf = siblingPathOf(collection)
-  return async (key = parseKey(store.view, segment), shared) => {
+  const read: ReadIncludedItem = async (key = parseKey(store.view, segment), shared) => {
     if (key === undefined) return undefined
     const itemQuery = { ...withKeys(query, [key]), ordering: [], cursor: undefined }
     try {
@@ -81,10 +91,11 @@ export async function parseIncludedItem(
       throw error
     }
   }
+  return { inclusion, read }
 }
 
 /**
- * Adds the included records to the response to a write.
+ * Adds the included records to the response to a write. The members of the record itself stay those of the response.
  * @param key key of the written record
  * @returns the same object if they cannot be read
  */
@@ -104,7 +115,7 @@ export async function prepareWriteIncludes(service: Service, request: PermittedR
   if (included.includes.length === 0) return withoutIncludes
   // In a transaction of the caller, an error of this read would fail the transaction. The caller adds the records afterwards.
   if (isInTransaction(session)) return async (response) => response
-  const readIncluded = await parseIncludedItem(service, request, {
+  const { inclusion, read } = await parseIncludedItem(service, request, {
     itemRequest: included,
     shownStore: store,
     errors: new FieldErrors(),
@@ -113,12 +124,30 @@ export async function prepareWriteIncludes(service: Service, request: PermittedR
   })
   return async (response, key, shared) => {
     try {
+      const whole = await read(key, shared)
+      if (whole === undefined || inclusion === undefined) return response
       // The ETag remains that of the plain record, to which `If-Match` refers.
-      return { ...response, body: (await readIncluded(key, shared)) ?? response.body }
+      return { ...response, body: withIncluded(response.body, whole, inclusion) }
     } catch (error) {
       // The write is done, so its response must not be an error, for example because the related records are too many.
       if (!(error instanceof ApiError)) emitError(context.app, toLoggable(error, session.dataSource), context)
       return response
     }
   }
+}
+
+/**
+ * Adds the included members of a record to the JSON of the same record, as it was written. The record that was read with them may be
+ * newer: later operations of a batch and other requests may have changed it.
+ */
+function withIncluded(written: string, whole: string, { records, lists }: Inclusion): string {
+  const record = JSON.parse(written) as JsonRecord
+  const source: unknown = JSON.parse(whole)
+  const add = (path: readonly string[], suffix = ''): void => {
+    const value = memberAt(source, path, suffix)
+    if (value !== undefined) memberSetter(path, suffix)(record, value)
+  }
+  for (const { path } of records) add(path)
+  for (const { path } of lists) for (const suffix of ['', '_next', '_total']) add(path, suffix)
+  return JSON.stringify(record)
 }

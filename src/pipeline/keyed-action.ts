@@ -10,7 +10,7 @@ import type { HttpResponse } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
 import { refuseWrite } from '../write/refuse-write'
 import { withPasswordsHashed } from './body-passwords'
-import { type Idempotency, runOnce, secretResponse } from './idempotency'
+import { type Idempotency, type KeyedResponse, runOnce, secretResponse } from './idempotency'
 import { recordsOfImport } from './import'
 import { prepareWriteIncludes } from './included-item'
 import { segmentOfKey } from './key-segment'
@@ -59,7 +59,8 @@ export async function prepareKeyed(
       const outcome = await action(service, { ...hashed, session: transaction })
       return typeof outcome === 'function' ? outcome(file) : outcome
     }
-    const response = await runKeyed(service, request, idempotency, key, payload, run)
+    const { response, isReplay } = await runKeyed(service, request, idempotency, key, payload, run)
+    if (isReplay && !(await mayRead(request))) return response
     return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
   }
 }
@@ -100,7 +101,7 @@ async function runKeyed(
   key: string,
   payload: Payload,
   run: (transaction: DbTransaction) => Promise<HttpResponse>,
-): Promise<HttpResponse> {
+): Promise<KeyedResponse> {
   const { store, session, method, collection, segment = '', querystring } = request
   const { view } = store
   const { response, isReplay } = await runOnce(idempotency, {
@@ -115,7 +116,15 @@ async function runKeyed(
   if (isReplay && !(await areVisible(request, keysOf(request, response)))) {
     throw notSentAgain('the request', 'its record')
   }
-  return response
+  return { response, isReplay }
+}
+
+/**
+ * Whether the principal may read the record of a stored response. Since it was stored, others may have changed the relations of the
+ * record.
+ */
+export function mayRead({ mayRead: mayReadResource, resource }: PermittedRequest): Promise<boolean> {
+  return mayReadResource(resource.name)
 }
 
 /**

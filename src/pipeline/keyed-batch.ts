@@ -8,7 +8,15 @@ import type { AdmittedOperation } from './batch-admission'
 import { BatchResults } from './batch-results'
 import { runOnce, secretResponse } from './idempotency'
 import { withoutIncludes } from './included-item'
-import { areVisible, isRestricted, keysOf, notSentAgain, readableFields, requireIdempotency } from './keyed-action'
+import {
+  areVisible,
+  isRestricted,
+  keysOf,
+  mayRead,
+  notSentAgain,
+  readableFields,
+  requireIdempotency,
+} from './keyed-action'
 import type { PermittedRequest, Service } from './service'
 
 /** A batch with the header `Idempotency-Key`. */
@@ -58,7 +66,10 @@ export async function runKeyedBatch(service: Service, batch: KeyedBatch): Promis
     if (!(await areVisible(request, keys))) throw notSentAgain('the batch', `the record of operation ${index}`)
   }
   if (operations.every(({ including }) => including === withoutIncludes)) return response
-  return { ...response, body: (await respondToBatch(service, stored, operations)).body }
+  const included = await Promise.all(
+    operations.map(async (one) => ((await mayRead(one.request)) ? one : { ...one, including: withoutIncludes })),
+  )
+  return { ...response, body: (await respondToBatch(service, stored, included)).body }
 }
 
 /** The index of an operation, and the index of a record in the response to it. */

@@ -38,14 +38,14 @@ export const read: Action = async (service, request) => {
     await requireMatch(reading, limits)
     return readStored({ ...reading, store: shownStore }, limits, false)
   }
-  const readIncluded = await parseIncludedItem(service, request, {
+  const included = await parseIncludedItem(service, request, {
     itemRequest,
     shownStore,
     errors,
     readFrom: readFromReplica,
   })
   await requireMatch({ ...request, deleted }, limits)
-  const text = await readIncluded()
+  const text = await included.read()
   if (text === undefined) throw notFound(request)
   return listResponse(text, headers['if-none-match'])
 }

@@ -160,7 +160,7 @@ test.each(['', '/site'])(
   },
 )
 
-test('Batches: included records are those after the batch', async () => {
+test('Batches: records are those that each operation has written, and included records are those after the batch', async () => {
   const world = await open()
   const reply = await batch(
     world,
@@ -173,7 +173,7 @@ test('Batches: included records are those after the batch', async () => {
   )
   expect(reply.json()).toMatchObject({
     results: [
-      { body: { id: 1, folder_id: 3, folder: { id: 3, owner: 7 } } },
+      { body: { id: 1, folder_id: 1, folder: { id: 3, owner: 7 } } },
       { body: { id: 3, owner: 7 } },
       { body: { id: 1, folder_id: 3, folder: { id: 3 } } },
     ],
