@@ -23,7 +23,7 @@ import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
 import { comparedOnceSql, conjunctionSql, repeatedJoin, repeatedJoinsOf } from './long-comparison'
 import { existsRelatedSql } from './related-sql'
-import { columnSql } from './row'
+import { columnSql, isExpression } from './row'
 import type { ConditionSql } from './select-query'
 import type { Store } from './store'
 
@@ -214,11 +214,11 @@ const maxUncheckedValues = 64
 
 /**
  * Whether a comparison may take long for a single row, so that the time is checked for each row for which it is
- * evaluated: a pattern may be compared with a long text, and a long value of a related record is read again for each
- * record that refers to it. SQLite may evaluate it before it reads a row of any other table, and then not read one.
+ * evaluated: a pattern may be compared with a long text, an expression may compute from one, and a long value of a related record is
+ * read again for each record that refers to it. SQLite may evaluate it before it reads a row of any other table, and then not read one.
  */
 function mayReadLongValues({ dataSource }: Store, { on, operator }: Comparison): boolean {
-  if (isPattern(operator)) return true
+  if (isPattern(operator) || on.field.columns.some(({ column }) => isExpression(column))) return true
   return on.alias !== rootAlias && on.field.columns.some((column) => longBytes(column, dataSource) !== undefined)
 }
 
@@ -230,7 +230,8 @@ function mayReadLongValues({ dataSource }: Store, { on, operator }: Comparison):
 function sortTimeLimits(store: Store, { ordering, cursor }: Query): readonly string[] {
   const { dataSource, dialect, view } = store
   return ordering.flatMap(({ alias, column }) => {
-    if ((longBytes(column, dataSource) ?? 0) <= maxUncheckedSortBytes) return []
+    const isLong = (longBytes(column, dataSource) ?? 0) > maxUncheckedSortBytes
+    if (!isLong && !isExpression(column.column)) return []
     // SQLite may read the related records first, and compare them with the cursor before it reads a row of the list.
     const isComparedFirst = alias !== rootAlias && cursor?.values !== undefined
     const checks = [

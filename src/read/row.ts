@@ -84,6 +84,11 @@ function virtualColumnSql(
  */
 const hasQuery = /\b(?:SELECT|WITH)\b/i
 
+/** Whether a virtual column is an expression without a query, whose SQL does not check the time limit itself. */
+export function isExpression({ query, entityMetadata }: ColumnMetadata): boolean {
+  return query !== undefined && !hasQuery.test(query(entityMetadata.tableName))
+}
+
 /** SQL of a column in comparisons and ORDER BY. */
 export function comparisonColumnSql(dataSource: DataSource, column: StoredColumn, alias?: string): string {
   return dialectOf(dataSource).comparisonSql(column, columnSql(dataSource, column, alias))

@@ -9,8 +9,8 @@ export type RelationMetadata = EntityMetadata['relations'][number]
 export type EmbeddedMetadata = EntityMetadata['embeddeds'][number]
 
 /** The child entities in the same table, under single-table inheritance. TypeORM's metadata also lists those with own tables. */
-export function childrenOf({ childEntityMetadatas }: EntityMetadata): readonly EntityMetadata[] {
-  return childEntityMetadatas.filter(({ tableType }) => tableType === 'entity-child')
+export function childrenOf({ childEntityMetadatas, tablePath }: EntityMetadata): readonly EntityMetadata[] {
+  return childEntityMetadatas.filter((child) => child.tableType === 'entity-child' && child.tablePath === tablePath)
 }
 
 /** Whether a query computes the values, which may then be of another type than the declared one. */

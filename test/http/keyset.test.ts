@@ -3,12 +3,14 @@ import { createServer } from 'node:http'
 import Koa from 'koa'
 import {
   AfterLoad,
+  ChildEntity,
   Column,
   Entity,
   ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   type Relation,
+  TableInheritance,
   VirtualColumn,
 } from 'typeorm'
 import { mountResources, Resource } from 'typeorm-resources'
@@ -64,6 +66,17 @@ class Masked extends Plan {
   }
 }
 
+@Entity()
+@TableInheritance({ column: { name: 'kind', type: 'varchar' } })
+class Kind extends Plan {}
+
+@ChildEntity()
+class MaskedKind extends Kind {
+  @AfterLoad() mask(): void {
+    this.secret = '***'
+  }
+}
+
 /** Has values that are difficult to represent exactly in a token. */
 @Entity()
 @Resource({ auth: permitAll })
@@ -101,7 +114,7 @@ class Review {
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Event, Step, Card, Plan, Masked, Measure, Probe, Story, Review],
+    entities: [Event, Step, Card, Plan, Masked, Kind, MaskedKind, Measure, Probe, Story, Review],
     seed: async (source) => {
       const events = ['Lisbon', 'Rome, the city', 'Ö'].flatMap((place) =>
         [1, 2, 3].map((number) => ({ place, number, title: number === 2 ? null : 'same', story: 'x'.repeat(number) })),
