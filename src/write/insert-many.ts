@@ -8,7 +8,6 @@ import { tableSql } from '../dialect/table-sql'
 import { buildRowReader, joinColumnValues, selection } from '../read/row'
 import { readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
-import { entityValue } from '../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
 import { mapWithPauses, startPauses } from '../timers'
 import type { InsertTarget } from './insert-target'
@@ -179,7 +178,7 @@ function readInserted(
   insertId: unknown,
 ): Promise<readonly RawRow[]> {
   const key = metadata.primaryColumns.map((column) => buildReadColumn(column, dataSource))
-  const values = key.map(({ column }) => entityValue(column, row?.entity ?? {}) ?? insertId)
+  const values = insertedKey(dataSource, key, row?.entity ?? {}, insertId)
   const names = selection(dataSource, columns).map(([column, name]) => `${column} AS ${dataSource.driver.escape(name)}`)
   return runSql(
     session,
@@ -303,7 +302,7 @@ async function readStored(
     const values =
       readKey !== undefined && row !== undefined
         ? readKey(row)
-        : insertedKey(view, entity, keyAfter(firstKey, index * increment))
+        : insertedKey(dataSource, view.key.columns, entity, keyAfter(firstKey, index * increment))
     return joinColumnValues(values)
   })
   const stored = await readWrittenItems(session, store, keys)

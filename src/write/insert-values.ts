@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { DataSource, EntityMetadata, InsertQueryBuilder, ObjectLiteral } from 'typeorm'
 import { collectValues } from '../connection/compile'
 import { type ColumnValue, columnValues, setPath } from '../read/entity'
+import { valueReader } from '../read/row'
 import type { Store } from '../read/store'
 import { type ColumnMetadata, entityValue } from '../schema/metadata'
-import type { ResourceView } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
 import type { InsertTarget } from './insert-target'
 import { isTable } from './returning'
@@ -104,7 +104,15 @@ function generateKey(
   }
 }
 
-/** The key of an inserted row, by column, if the INSERT has not returned it. @param insertId key that the driver reports */
-export function insertedKey({ key }: ResourceView, entity: ObjectLiteral, insertId: unknown): readonly unknown[] {
-  return key.columns.map(({ column }) => entityValue(column, entity) ?? insertId)
+/**
+ * The key of an inserted row, by column, if the INSERT has not returned it.
+ * @param insertId generated key as the driver reports it, which a transformer has not read yet
+ */
+export function insertedKey(
+  dataSource: DataSource,
+  key: readonly ReadColumn[],
+  entity: ObjectLiteral,
+  insertId: unknown,
+): readonly unknown[] {
+  return key.map((stored) => entityValue(stored.column, entity) ?? valueReader(stored, dataSource)(insertId))
 }

@@ -32,7 +32,7 @@ export async function executeInsert(session: DbSession, store: Store, entity: Ob
   if (returnedColumns === columns && returnedRow !== undefined) return returnedRow
   const keyValues =
     returnedRow === undefined
-      ? insertedKey(view, entity, insertIdOf(result.raw))
+      ? insertedKey(dataSource, key.columns, entity, insertIdOf(result.raw))
       : buildRowReader(key.columns, dataSource)(returnedRow)
   const stored = await readWrittenItem(session, store, joinColumnValues(keyValues))
   if (stored === undefined) throw new Error(`INSERT into ${metadata.tableName} returned no row`)
