@@ -3,6 +3,7 @@ import type { DbSession } from '../connection/db-session'
 import { FieldErrors } from '../errors'
 import type { Operation } from '../request/batch'
 import { errorOfOperation } from '../request/operation-error'
+import { startPauses } from '../timers'
 import { passwordsIn, withPasswordsHashed } from './body-passwords'
 import { parseMatching } from './change-many'
 import { type AdmittedRequest, admit } from './handle'
@@ -37,6 +38,7 @@ export async function admitBatch(
   requested: readonly RequestedOperation[],
 ): Promise<readonly AdmittedOperation[]> {
   const checked: AdmittedOperation[] = []
+  const pause = startPauses()
   let passwords = 0
   for (const [index, { operation, request }] of requested.entries()) {
     try {
@@ -44,6 +46,7 @@ export async function admitBatch(
       passwords += requireFewPasswords(admitted.request, operation, passwords)
       const including = await checkRelated(service, admitted.request, operation)
       checked.push({ ...admitted, operation, including })
+      await pause()
     } catch (error) {
       throw errorOfOperation(index, error)
     }

@@ -11,11 +11,13 @@ import { hasRowConditions, lockMatching, readItemsInOrder, readRawItem } from '.
 import { narrowStore } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { parseBulkRequest } from '../request/bulk-request'
+import type { Limits } from '../request/limits'
 import { holdsIfMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import type { ResourceView, WriteAction } from '../schema/resource-view'
 import { listParametersOf } from '../schema/search-fields'
 import type { Change } from '../write/change'
+import { jsonLength } from '../write/record-parts'
 import { requireReferences } from '../write/references'
 import { refuseDelete, refuseWrite } from '../write/refuse-write'
 import { isOwnedBy } from '../write/target-condition'
@@ -45,7 +47,7 @@ export const updateMany: BodyAction = async (service, request) => {
     await requireReferences(session, store, change, errors)
     const values = await hashPasswords(service, request, changes)
     const written = { ...change, values }
-    const updated = await writeMatching(request, matching, 'update', {
+    const updated = await writeMatching(request, withRoomFor(changes, matching, service.limits), 'update', {
       matching: (inner) => updateMatching(inner, store, matching.query, written),
       targets: async (inner, targets) => {
         await validateAll(inner, request, targets.keys, changes)
@@ -90,6 +92,18 @@ function countResponse({ resource }: PermittedRequest, name: 'updated' | 'delete
 interface Matching {
   readonly query: ListQuery
   readonly max: number
+  /** Whether `max` depends on the size of the body. */
+  readonly isLimitedBySize?: boolean
+}
+
+/**
+ * Limits the number of records to which long values are written. A POST of an array with the same records has the same limit:
+ * otherwise a body of 1 MB could write 1 GB with one statement.
+ */
+function withRoomFor(changes: ChangeSet, { query, max }: Matching, { bulkBody }: Limits): Matching {
+  const room = Math.max(1, Math.floor(bulkBody / jsonLength([...changes.values()])))
+  if (room >= max) return { query, max }
+  return { query: { ...query, limit: readLimitOf(room) }, max: room, isLimitedBySize: true }
 }
 
 /**
@@ -150,12 +164,13 @@ interface MatchingWrite {
  */
 async function writeMatching(
   request: PermittedRequest,
-  { query, max }: Matching,
+  { query, max, isLimitedBySize }: Matching,
   action: BulkAction,
   write: MatchingWrite,
 ): Promise<number> {
   const { store, session, principal } = request
   const { view, dialect } = store
+  const fix = isLimitedBySize ? 'or send shorter values (limits.bulkBody)' : `or raise max (at most ${view.bulk})`
   // Owners are compared with the stored values, so they are read too.
   const select = view.owner === undefined ? 'key' : 'columns'
   const readingStore =
@@ -166,14 +181,14 @@ async function writeMatching(
         session,
         async (inner) => {
           const count = await write.matching(inner)
-          requireAtMost(max, count ?? 0, view)
+          requireAtMost(max, count ?? 0, fix)
           if (count !== undefined) return count
           await store.writer.lockTable?.(inner, store)
           const lock = (locking: DbTransaction) => lockMatching(locking, readingStore, { ...query, select })
           // In a transaction of the caller, a savepoint is needed: after an error, another statement finds out whether a filter
           // has caused it.
           const rows = await (isInTransaction(session) ? runInSavepoint(inner, lock) : lock(inner))
-          requireAtMost(max, rows.length, view)
+          requireAtMost(max, rows.length, fix)
           const owner = ownerKey(view, principal)
           const { readRow } = readingStore.selected.columns
           if (view.owner !== undefined && !rows.every((raw) => isOwnedBy(readingStore.view, readRow(raw), owner))) {
@@ -199,12 +214,9 @@ async function writeMatching(
 const changed: Change = { action: 'update', values: new Map(), stored: undefined }
 
 /** @throws {ApiError} `conflict` */
-function requireAtMost(max: number, count: number, { bulk }: ResourceView): void {
+function requireAtMost(max: number, count: number, fix: string): void {
   if (count <= max) return
-  throw new ApiError(
-    'conflict',
-    `more than ${max} records match; nothing was written: add filters, or raise max (at most ${bulk})`,
-  )
+  throw new ApiError('conflict', `more than ${max} records match; nothing was written: add filters, ${fix}`)
 }
 
 /**

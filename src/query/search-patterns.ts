@@ -32,14 +32,15 @@ function patternOf(word: string, fields: number, budget: ValueBudget): string {
 }
 
 /**
- * Returns the words that a text search index can contain: those with a letter or a digit. The limits on the length of
- * patterns apply.
+ * Returns the words that a text search index can contain: those with a letter or a digit. The limits of patterns apply. Each part of
+ * a word, as those of `x-ray`, is one pattern: the database looks for each of them.
  * @throws {ValueError} for a word that exceeds a limit
  */
 export function parseWords(words: readonly string[], budget: ValueBudget): readonly string[] {
   for (const word of words) {
     requireLength(word, budget)
     budget.addPatternLength(word.length)
+    budget.addWordParts(word.match(/[\p{L}\p{M}\p{N}]+/gu)?.length ?? 0)
   }
   // Control characters would end the text of a query in some databases.
   return words.map((word) => word.replace(/\p{Cc}/gu, ' ')).filter((word) => /[\p{L}\p{N}]/u.test(word))

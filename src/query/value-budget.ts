@@ -43,6 +43,20 @@ export class ValueBudget {
       )
     }
   }
+
+  /**
+   * @param count number of words, or of parts of words, that an index is searched for
+   * @throws {ValueError} if there are too many
+   */
+  addWordParts(count: number): void {
+    this.#patternCost += count
+    const { patternCost: maxCost } = this.limits
+    if (this.#patternCost > maxCost) {
+      throw new ValueError(
+        `may have at most ${maxCost} words; each part of a word such as "x-ray" counts, and so do the comparisons of patterns`,
+      )
+    }
+  }
 }
 
 const avoidRepetition = 'avoid repeated text after "%", such as "%aaaa"'

@@ -24,6 +24,9 @@ const memberNames: readonly string[] = ['method', 'path', 'body', 'headers']
 const methods: readonly unknown[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 const headerNames: readonly string[] = ['if-match', 'if-none-match']
 
+/** Greatest length of the path of an operation, with the query string, in characters: that of a request target in Node.js. */
+const maxPathLength = 16 * 1024
+
 /** Number of parsed values that take about as much memory as the request that each operation becomes: 2 KB, as measured. */
 const valuesPerOperation = 32
 
@@ -73,6 +76,7 @@ function parseOperation(json: unknown, index: number): Operation {
   }
   if (!methods.includes(method)) errors.add('method', `must be one of ${methods.join(', ')}`)
   if (typeof path !== 'string') errors.add('path', 'must be the path of a resource or of a record, in a string')
+  else if (path.length > maxPathLength) errors.add('path', `must have at most ${maxPathLength} characters`)
   const preconditions = parseHeaders(headers, errors)
   const hasReferences = requireReferences(body, index, errors)
   errors.raise('bad-values')

@@ -95,7 +95,10 @@ export interface RequestLimits {
    * stored related records that a write compares with those in the body. Default: 1,000. Maximum: 4,096.
    */
   readonly nested: number
-  /** Size of a body that may be an array of records, in bytes: that of a POST with the option `bulk`. Default: 4 MiB. */
+  /**
+   * Size of a body that may be an array of records, in bytes: that of a POST with the option `bulk`. Also the approximate number of
+   * characters that a PATCH on a collection may write to all records. Default: 4 MiB.
+   */
   readonly bulkBody: number
   /** Number of values in all records of an array, at all levels. Default: 200,000. */
   readonly bulkValues: number

@@ -7,7 +7,7 @@ import { addressType } from '../value/spelled'
 import { uuidTextType, uuidType } from '../value/text'
 import type { ValueType } from '../value/value-type'
 import { isComputed } from './metadata'
-import { members, text } from './text-types'
+import { members, text, withoutSpacesAtEnd } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
 const integer =
@@ -30,7 +30,7 @@ const decimal: BuildValueType = (column) => {
 /** Text of a fixed length. The server removes spaces at the end of a value, so they are removed from keys and filters too. */
 const character: BuildValueType = (column, dataSource) => {
   const untrimmed = text(column, dataSource)
-  const trim = (value: unknown): string => String(value).replace(/ +$/, '')
+  const trim = (value: unknown): string => withoutSpacesAtEnd(String(value))
   return {
     ...untrimmed,
     fromText: (value) => trim(untrimmed.fromText(value)),

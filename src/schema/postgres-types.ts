@@ -17,7 +17,7 @@ import {
 } from '../value/spelled'
 import { textType, uuidType } from '../value/text'
 import { equalityOperators } from '../value/value-type'
-import { members, text } from './text-types'
+import { members, text, withoutSpacesAtEnd } from './text-types'
 import type { BuildValueType, ValueTypeEntry, ValueTypeTable } from './value-type-table'
 
 /** Maximum number of digits accepted for a decimal column without a precision. PostgreSQL itself stores more. */
@@ -32,13 +32,13 @@ const timestamp: BuildValueType = ({ precision }) =>
 /** PostgreSQL adds spaces at the end, and ignores them in comparisons. */
 const character: BuildValueType = ({ length }) => ({
   ...textType(Number(length) || 1),
-  toCompared: (value) => value.replace(/ +$/, ''),
+  toCompared: withoutSpacesAtEnd,
 })
 /**
  * PostgreSQL converts one character at a time. `toLowerCase` would convert Σ at the end of a word to ς, and İ to two
  * characters.
  */
-const lowerCase = (value: string): string => Array.from(value, (character) => [...character.toLowerCase()][0]).join('')
+const lowerCase = (value: string): string => value.replaceAll('Σ', 'σ').replaceAll('İ', 'i').toLowerCase()
 const citext: BuildValueType = (column, dataSource) => ({ ...text(column, dataSource), toCompared: lowerCase })
 const bits: BuildValueType = ({ length }) => bitType(Number(length) || 1, Number(length) || 1)
 const varyingBits: BuildValueType = ({ length }) => bitType(0, Number(length) || Number.POSITIVE_INFINITY)

@@ -1,5 +1,8 @@
 import { equalityOperators, type JsonSchema, refuse, stringJsonType, type ValueType } from './value-type'
 
+/** Greatest length of the text of a key of several columns, in characters: that of a request target in Node.js. */
+const maxKeyLength = 16 * 1024
+
 /**
  * Value type of a key of several columns. Its text joins the texts of the parts with commas: `a,b`, with `\,` for a
  * comma and `\\` for a backslash in a part. Its value is an array with the value of each part.
@@ -10,6 +13,7 @@ export function compositeType(parts: readonly ValueType[]): ValueType {
   const render = (values: readonly unknown[]): string =>
     parts.map((part, index) => escapePart(String(part.toJson(values[index])))).join(',')
   const fromText = (text: string): readonly unknown[] => {
+    if (text.length > maxKeyLength) return refuse(description)
     const texts = splitParts(text, parts.length + 1)
     if (texts.length !== parts.length) return refuse(description)
     const values = parts.map((part, index) => part.fromText(texts[index] ?? ''))

@@ -15,6 +15,7 @@ import {
 import { mountResources, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
+import { longText } from '../support/texts'
 import { openWorld, type World } from '../world/world'
 
 /** Limits of arrays and imports for each record, and other requests that run while many records are written. */
@@ -32,7 +33,7 @@ const countTurns = (): void => {
 @Resource({ auth: permitAllAsUser1, bulk: true })
 class Item {
   @PrimaryGeneratedColumn() id!: number
-  @Column({ type: 'text', nullable: true }) name!: string | null
+  @Column({ type: longText, nullable: true }) name!: string | null
   @Column({ type: 'simple-json', nullable: true }) extra!: unknown
   @BeforeInsert() insert(): void {
     turns.add(turn)
@@ -233,6 +234,22 @@ describe('a record of an array or of an import is limited like the body of a sin
       expect(reply.status).toBe(201)
     }
   })
+})
+
+test('a PATCH on a collection writes as many characters to all records as an array may have', async () => {
+  const ids = (await post(world, 'api/item', Array(5).fill({ name: 'a' }))).json() as {
+    readonly objects: readonly { readonly id: number }[]
+  }
+  const path = `PATCH /api/item/?id__in=${ids.objects.map(({ id }) => id).join()}`
+  const patch = (length: number, max = ''): Promise<Reply> =>
+    send(world.url, path + max, { body: { name: 'b'.repeat(length) } })
+  const refused = await patch(900_000)
+  expect([refused.status, (refused.json() as { detail: string }).detail]).toEqual([
+    409,
+    'more than 4 records match; nothing was written: add filters, or send shorter values (limits.bulkBody)',
+  ])
+  expect((await patch(800_000)).json()).toMatchObject({ meta: { updated: 5 } })
+  expect((await patch(900_000, '&max=2')).json()).toMatchObject({ detail: expect.stringContaining('or raise max') })
 })
 
 /** JSON of an array of records, and what is wrong with it. */

@@ -118,6 +118,9 @@ test.each<readonly [string, readonly number[]]>([
   ['ogin', []],
   ["don't", [3]],
   ['x-ray', [3]],
+  ['mail.example', [3]],
+  ['ann@mail.exam', isPostgres ? [] : [3]],
+  ['mail.x', []],
   ['école', [3]],
   ['日本', [3]],
   ['"quoted"', [4]],
@@ -165,6 +168,12 @@ test('limits of words and patterns apply', async () => {
   }
   const words = Array.from({ length: 200 }, (_, index) => `w${index}`).join('+')
   expect(await refusal(words)).toEqual([400, 'search may have at most 32 words, this has 200'])
+  const parts = [1, 2].map((length) => `x${'-y'.repeat(16 * length - 1)}`)
+  expect(await refusal(`${parts[0]}+z_${parts[0]}`)).toEqual([
+    400,
+    expect.stringMatching(/^search may have at most 32 words; each part of a word such as "x-ray" counts/),
+  ])
+  expect(await refusal(parts[1] ?? '')).toEqual([200, undefined])
   expect(await refusal('a'.repeat(257))).toEqual([400, 'search takes words of at most 256 characters, one has 257'])
   const long = Array.from({ length: 5 }, (_, index) => `${index}${'a'.repeat(250)}`).join('+')
   expect(await refusal(long)).toEqual([400, expect.stringContaining('at most 1024 characters')])

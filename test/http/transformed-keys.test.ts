@@ -1,16 +1,16 @@
-import { AfterInsert, Column, type ColumnOptions, Entity, PrimaryColumn } from 'typeorm'
+import { AfterInsert, Column, Entity, PrimaryColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { byHeader, openLiveWorld } from '../support/live-world'
 
 /** Keys that the database generates, and that a transformer shows as other numbers: 1 is shown as 1001. */
-const generated = {
+const generated: Parameters<typeof PrimaryColumn>[1] & object = {
   type: 'int',
   generated: 'increment',
   transformer: {
     to: (shown: unknown) => (typeof shown === 'number' ? shown - 1000 : shown),
     from: (stored: unknown) => (typeof stored === 'number' ? stored + 1000 : stored),
   },
-} as ColumnOptions
+}
 
 @Entity()
 @Resource({ auth: byHeader, bulk: true })

@@ -183,8 +183,8 @@ export const mysql: Dialect = {
   withoutValues: ({ errno, message }) => (errno === 1146 || errno === 1054 ? message : message.replace(/'.*'/s, "'…'")),
   transientErrorOf: ({ errno = 0, code = '', message }) => {
     if (retryableErrors.has(errno)) return 'retry'
-    // Exceeded max_statement_time of MariaDB or max_execution_time of MySQL.
-    if (errno === 1969 || errno === 3024) return 'timeout'
+    // Exceeded max_statement_time of MariaDB or max_execution_time of MySQL. InnoDB reports 188 if this happens in a text search.
+    if (errno === 1969 || errno === 3024 || errno === 188) return 'timeout'
     const isUnavailable = unavailableErrors.has(errno) || code.startsWith('PROTOCOL_') || driverMessages.test(message)
     return isUnavailable ? 'unavailable' : undefined
   },

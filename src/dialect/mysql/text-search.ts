@@ -28,11 +28,19 @@ export const mysqlTextSearch: TextSearch = {
   },
 }
 
+/** Number of characters from which InnoDB adds words to the index, by default (`innodb_ft_min_token_size`). */
+const minIndexedLength = 3
+
 /**
- * Term for a word of the text. It contains only letters, digits and underscores, none of which is an operator. Other characters separate words in the index too: such a word becomes a phrase, because each of its parts may
- * be too short for the index.
+ * Terms for a word of the text. They contain only letters, digits and underscores, none of which is an operator. Other characters
+ * separate words in the index too: then the text must contain each part of the word, the last one as a beginning. Parts that are too
+ * short for the index are left out. A phrase would find the parts only next to each other, but MariaDB cannot end the search for a
+ * phrase: neither its time limit nor KILL stops it.
  */
 function termOf(word: string): string {
-  const [first = '', ...others] = word.match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []
-  return others.length === 0 ? `+${first}*` : `+"${[first, ...others].join(' ')}"`
+  const parts = word.match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []
+  const isIndexed = (part: string): boolean => [...part].length >= minIndexedLength
+  if (!parts.some(isIndexed)) return parts.map((part) => `+${part}*`).join(' ')
+  const terms = parts.map((part, index) => (index === parts.length - 1 ? `+${part}*` : `+${part}`))
+  return terms.filter((_, index) => isIndexed(parts[index] ?? '')).join(' ')
 }

@@ -1,11 +1,14 @@
 import { indexedNames, type TextSearch } from '../text-search'
+import { timeLimitSql } from './time-limit'
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 /** Text search on SQLite: an FTS5 table with the table as external content, so that both have the same row ids. */
 export const sqliteTextSearch: TextSearch = {
-  matchSql: (_, { name }, alias, placeholder) =>
-    `${quote(alias)}._rowid_ IN (SELECT rowid FROM ${quote(name)} WHERE ${quote(name)} MATCH ${placeholder})`,
+  matchSql: ({ options }, { name }, alias, placeholder) => {
+    const timeLimit = options.type === 'better-sqlite3' ? ` AND ${timeLimitSql('rowid')}` : ''
+    return `${quote(alias)}._rowid_ IN (SELECT rowid FROM ${quote(name)} WHERE ${quote(name)} MATCH ${placeholder}${timeLimit})`
+  },
   // The table may have more columns than the option. In quotes, a quote is the only special character.
   queryOf: (words, index) => {
     const terms = words.map((word) => `${quote(word)}*`)
