@@ -90,12 +90,16 @@ function metaSchema({ name, optionalParameters }: ResourceView): JsonSchema {
  * follow and their number.
  */
 export function includedSchemas(view: ResourceView): readonly (readonly [SchemaName, JsonSchema])[] {
+  const { optionalParameters } = view
   const relations = [...includedRelations(view)]
   if (relations.length === 0) return []
   const members = relations.flatMap(([name, { relation, target, path }]): readonly Member[] => {
     const records = selectableRecords(target)
     if (leadsToOne(relation)) return [optional(path, anyOf([...records, { type: 'null' }]))]
-    const hasFilter = filterOnParent(target, view, relation) !== undefined
+    const filter = filterOnParent(target, view, relation)
+    // Filters that follow the relation do not find soft-deleted records.
+    const mayBeDeleted = optionalParameters.has('deleted') && !target.fields.has(filter ?? '')
+    const hasFilter = filter !== undefined && !mayBeDeleted
     const next = {
       type: hasFilter ? 'string' : ['string', 'null'],
       description: `Path of the records that follow; empty if there are none${hasFilter ? '' : ', null if no filter selects them'}.`,

@@ -43,7 +43,7 @@ export async function admitBatch(
   for (const [index, { operation, request }] of requested.entries()) {
     try {
       const admitted = await admit(service, request, authentication.forOperation(request.context))
-      passwords += requireFewPasswords(admitted.request, operation, passwords)
+      passwords += checkPasswords(admitted.request, operation, passwords)
       const including = await checkRelated(service, admitted.request, operation)
       checked.push({ ...admitted, operation, including })
       await pause()
@@ -65,15 +65,20 @@ export async function admitBatch(
 }
 
 /**
- * Limits the number of passwords in a batch, also of those of related records: each takes tens of milliseconds to be hashed.
+ * Checks the passwords in a batch, also those of related records. Their number is limited, because each takes tens of milliseconds to
+ * be hashed.
  * @param previous number of passwords of the operations before this one
  * @returns the number of passwords of this operation
  * @throws {ApiError} `bad-values`
  */
-function requireFewPasswords({ store }: PermittedRequest, { body }: Operation, previous: number): number {
+function checkPasswords({ store }: PermittedRequest, { body }: Operation, previous: number): number {
   const passwords = [body].flat().flatMap((one) => passwordsIn(store.view, one))
   const errors = new FieldErrors()
   checkPasswordCount(passwords, previous, errors)
+  // The value of a reference is known only in the transaction, in which no password should be hashed.
+  for (const { path, value } of passwords) {
+    if (typeof value === 'object' && value !== null) errors.add(path, 'must be a text; a reference is not possible')
+  }
   errors.raise('bad-values')
   return passwords.length
 }

@@ -12,7 +12,7 @@ import { narrowStore } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { parseBulkRequest } from '../request/bulk-request'
 import type { Limits } from '../request/limits'
-import { holdsIfMatch } from '../request/preconditions'
+import { holdsIfMatch, holdsIfNoneMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
 import type { ResourceView, WriteAction } from '../schema/resource-view'
 import { listParametersOf } from '../schema/search-fields'
@@ -119,6 +119,10 @@ export async function parseMatching(service: Service, request: PermittedRequest)
       'precondition-failed',
       `If-Match has the ETag of one record, but this request writes all records that match its filters; ${fix}`,
     )
+  }
+  if (!holdsIfNoneMatch(headers['if-none-match'], '')) {
+    const fix = 'send it without If-None-Match'
+    throw new ApiError('precondition-failed', `the records that this request would write exist; ${fix}`)
   }
   if (!(await mayRead(resource.name))) {
     throw new ApiError('forbidden', `you may not read ${resource.name}, so you cannot select its records by filters`)

@@ -3,33 +3,65 @@ import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
 import type { Presets } from '../query/presets'
 import { toRecords } from '../read/after-load'
+import { longBytes } from '../read/long-columns'
 import type { Store } from '../read/store'
 import type { Body } from '../request/body'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
+import type { ReadColumn } from '../schema/stored-column'
 import { insertRows } from '../write/write-rows'
+import { isDryRun } from './dry-run'
 import { prepareRecords } from './prepare-records'
 import { toText } from './render-records'
 import type { PermittedRequest, Service } from './service'
 import { type RecordsWriter, recordsOf, type WrittenRecords, writeRecords } from './write-records'
 
-/** Creates the records of an array, in order, in one transaction (specification: Bulk writes). */
+/**
+ * Creates the records of an array, in order, in one transaction (specification: Bulk writes).
+ * @throws {ApiError} `body-too-large` if the response would exceed `limits.itemBytes`; then nothing is stored
+ */
 export async function createMany(
   service: Service,
   request: PermittedRequest,
   bodies: readonly Body[],
   presets: Presets,
 ): Promise<HttpResponse> {
+  const { store } = request
   const objects: string[] = []
+  let bytes = 0
   const written = await writeRecords(service, request, {
     records: recordsOf(bodies),
-    begin: () => void objects.splice(0),
+    begin: () => {
+      objects.length = 0
+      bytes = 0
+    },
+    groupSize: store.view.columns.some((column) => isLongComputed(store, column)) ? computedGroupSize : undefined,
     write: insertGroups(service, presets, async (session, rows) => {
-      if (rows.length > 0) objects.push(await renderRows(session, request.store, rows))
+      if (rows.length === 0 || isDryRun(request)) return
+      const text = await renderRows(session, store, rows)
+      bytes += Buffer.byteLength(text)
+      requireResponseSize(service, bytes)
+      request.responseMemory().reserve(bytes)
+      objects.push(text)
     }),
   })
-  const { isDry } = written
-  const body = `{"meta":${JSON.stringify(createdMeta(request, written))},"objects":[${isDry ? '' : objects.join()}]}`
-  return jsonResponse(isDry ? 200 : 201, body)
+  const body = `{"meta":${JSON.stringify(createdMeta(request, written))},"objects":[${objects.join()}]}`
+  return jsonResponse(written.isDry ? 200 : 201, body)
+}
+
+/** Number of records that are read together if the database may compute long values for each. */
+const computedGroupSize = 10
+
+/** Whether the database computes the values of a column, which may be much longer than the body. */
+function isLongComputed({ dataSource }: Store, stored: ReadColumn): boolean {
+  const { column } = stored
+  return (column.isVirtualProperty || column.asExpression !== undefined) && longBytes(stored, dataSource) !== undefined
+}
+
+/** @throws {ApiError} `body-too-large` */
+function requireResponseSize({ limits: { itemBytes } }: Service, bytes: number): void {
+  if (bytes <= itemBytes) return
+  const detail = `the response would have more than ${itemBytes} bytes (limits.itemBytes): send fewer records`
+  throw new ApiError('body-too-large', detail)
 }
 
 /** `meta` of the response to a POST of several records. */

@@ -39,7 +39,7 @@ export async function hashPasswords(
   const hashed = new Map(changes)
   for (const [field, value] of changes) {
     if (!field.password || typeof value !== 'string') continue
-    // Each record has a hash of its own, so that equal passwords cannot be recognized.
+    // Each new record has a hash of its own, so that equal passwords cannot be recognized. A PATCH on a collection stores the same one.
     hashed.set(field, passwordHashes?.get(value)?.pop() ?? (await passwords.hash(value, parties)))
   }
   return hashed

@@ -53,7 +53,12 @@ export async function renderIncluding(
 ): Promise<string> {
   const { limits, store, included = { records: 0, bytes: 0 } } = reading
   const left = { rows: limits.included - included.records, bytes: limits.pageBytes - included.bytes }
-  const includeReading: IncludeReading = { ...reading, left, pause: startPauses() }
+  const includeReading: IncludeReading = {
+    ...reading,
+    left,
+    readsDeleted: query.readsDeleted === true,
+    pause: startPauses(),
+  }
   const rendered = await renderStatement(includeReading, store, query, inclusion, rows, false)
   // A record that several others include is in the response several times.
   included.records += rendered.reduce((sum, one) => sum + one.includedCount, 0)

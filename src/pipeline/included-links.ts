@@ -2,6 +2,7 @@ import type { RawRow } from '../connection/statement'
 import { filterOnParent } from '../query/parent-filter'
 import type { IncludedList } from '../query/query'
 import type { Store } from '../read/store'
+import type { IncludeReading } from './included-reading'
 import type { PageReading } from './page-reading'
 
 /**
@@ -9,12 +10,13 @@ import type { PageReading } from './page-reading'
  * resource, filtered by the parent. The path is null if this list has no filter that leads to the parent.
  */
 export function nextPathOf(
-  { pathOf }: PageReading,
+  { pathOf, readsDeleted }: Pick<IncludeReading, 'pathOf' | 'readsDeleted'>,
   { view: parent, renderKey }: Store,
   { view, relation, repeated, limit }: IncludedList,
 ): (raw: RawRow) => string | null {
   const filter = filterOnParent(view, parent, relation)
-  if (filter === undefined) return () => null
+  const isForeignKey = filter !== undefined && view.fields.has(filter)
+  if (filter === undefined || (readsDeleted && !isForeignKey && parent.metadata.deleteDateColumn)) return () => null
   const others = `${repeated === '' ? '' : `&${repeated}`}&limit=${limit}&page=2`
   return (raw) => `${pathOf(view.name)}?${filter}=${encodeURIComponent(String(renderKey(raw)))}${others}`
 }

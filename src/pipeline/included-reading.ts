@@ -11,6 +11,8 @@ import type { PageReading } from './page-reading'
 export interface IncludeReading extends PageReading {
   /** Number of rows that the lists of the response may still have, and their size in bytes. */
   readonly left: { rows: number; bytes: number }
+  /** Whether the records may be soft-deleted. Then filters do not find them: no path leads to their related records. */
+  readonly readsDeleted: boolean
   /** Called between steps of rendering, so that other requests run (`startPauses`). */
   readonly pause: () => Promise<void>
 }

@@ -41,11 +41,14 @@ export async function prepareRecords(
   await checkManyReferences(session, store, records, (field) => hasErrors || mayNeedLookup(store, field))
   const passwordField = passwordFieldOf(view)
   if (passwordField === undefined) return records
-  checkPasswordCount(
-    records.map(() => ({ path: passwordField.name })),
-    previous,
-    errors,
-  )
+  // Those in the bodies have been counted and hashed before.
+  if (presets.values.has(passwordField)) {
+    checkPasswordCount(
+      records.map(() => ({ path: passwordField.name })),
+      previous,
+      errors,
+    )
+  }
   if (!errors.isEmpty) return records
   const hashed: InsertedRecord[] = []
   for (const { change, errors: own } of records) {

@@ -55,7 +55,7 @@ export interface RecordsWriter {
    * Maximum number of records that are written together. Their objects are freed before the next ones are created, and other
    * requests run before these are written. Default: 200, or 20 nodes of a tree
    */
-  readonly groupSize?: number
+  readonly groupSize?: number | undefined
   /**
    * Writes some of the records. If there are errors, it may only check them.
    * @param previous number of records of the request before these

@@ -146,7 +146,10 @@ function parseHaving(
   limits: Limits,
   errors: FieldErrors,
 ): HavingComparison | undefined {
-  const aggregate = aggregates.find((requested) => name === requested.name || name.startsWith(`${requested.name}__`))
+  // The longest name: with `count` and `count__sum`, the filter `count__sum__gt` is one on the sum.
+  const [aggregate] = aggregates
+    .filter((requested) => name === requested.name || name.startsWith(`${requested.name}__`))
+    .toSorted((one, other) => other.name.length - one.name.length)
   if (aggregate === undefined) return undefined
   return errors.try(name, () => {
     const suffix = name === aggregate.name ? 'eq' : name.slice(aggregate.name.length + 2)

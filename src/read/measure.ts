@@ -7,7 +7,7 @@ import { columnSql, mayBeNull, selection } from './row'
 import type { SelectedColumns, Store } from './store'
 
 /** The parts of a query that determine which values its statement reads. */
-export type ReadQuery = Pick<Query, 'select' | 'cursor' | 'ordering' | 'included'>
+export type ReadQuery = Pick<Query, 'select' | 'cursor' | 'ordering' | 'included' | 'readsDeleted'>
 
 /**
  * Maximum size of a value that a statement reads, in bytes; undefined to read all values. A statement with a limit

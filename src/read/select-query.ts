@@ -1,5 +1,6 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
+import { ApiError } from '../errors'
 import { type Condition, type Join, type Query, rootAlias, tableAlias } from '../query/query'
 import { addJoin, type JoinVisibility, viewTimeLimit } from './join-sql'
 import { mayHaveNull, sortedSql } from './keyset'
@@ -164,8 +165,17 @@ export function countQuery(store: Store, query: Query, condition: ConditionSql, 
     .setParameters(rows.getParameters())
 }
 
+/** Adds the columns of a query. @throws {ApiError} `bad-query` if the included records have too many */
 export function addColumns(store: Store, builder: Builder, query: Query, valueLimit: ValueLimit): void {
-  for (const [expression, name] of measuredSelection(store, query, valueLimit)) builder.addSelect(expression, name)
+  const columns = measuredSelection(store, query, valueLimit)
+  const { maxColumns } = store.dialect
+  if (query.included.length > 0 && columns.length > maxColumns) {
+    throw new ApiError(
+      'bad-query',
+      `include needs ${columns.length} columns, but the database reads at most ${maxColumns}: include fewer relations, or select their fields with fields:(…)`,
+    )
+  }
+  for (const [expression, name] of columns) builder.addSelect(expression, name)
 }
 
 export function addOrdering(store: Store, builder: Builder, query: Query): void {

@@ -4,6 +4,7 @@ import { dateTimeType, dateType, roundedDateTimeType, timeType } from '../value/
 import { cubeType, hstoreType, jsonType, simpleArrayType } from '../value/json'
 import { decimalType, floatType, integerRange, integerType, singleFloatType } from '../value/number'
 import {
+  decimalRangeType,
   geometricType,
   hstoreTextType,
   intervalType,
@@ -118,13 +119,13 @@ export const postgresTypes: ValueTypeTable = new Map<string, ValueTypeEntry>([
   ['jsonpath', uncheckedTextType('jsonpath', '$."a"')],
   ['int4range', rangeType('[1,5)')],
   ['int8range', rangeType('[1,5)')],
-  ['numrange', rangeType('[1.5,2.5)')],
+  ['numrange', decimalRangeType('[1.5,2.5)')],
   ['tsrange', rangeType('["2024-01-01 00:00:00","2024-02-01 00:00:00")')],
   ['tstzrange', rangeType('["2024-01-01 00:00:00+00","2024-02-01 00:00:00+00")')],
   ['daterange', rangeType('[2024-01-01,2024-02-01)')],
   ['int4multirange', rangeType('{[1,5)}')],
   ['int8multirange', rangeType('{[1,5)}')],
-  ['nummultirange', rangeType('{[1.5,2.5)}')],
+  ['nummultirange', decimalRangeType('{[1.5,2.5)}')],
   ['tsmultirange', rangeType('{["2024-01-01 00:00:00","2024-02-01 00:00:00")}')],
   ['tstzmultirange', rangeType('{["2024-01-01 00:00:00+00","2024-02-01 00:00:00+00")}')],
   ['datemultirange', rangeType('{[2024-01-01,2024-02-01)}')],

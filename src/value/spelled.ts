@@ -51,9 +51,17 @@ export const intervalType = spelledType('an interval, as "1 day 02:30:00" or "P1
   /^(P[\dYMWDTHS.,-]{1,60}|[-+]?\d[\w\s:.+-]{0,100})$/.test(text),
 )
 
+const rangePattern = /^([[({].{0,300}[\])}]|empty)$/s
+
 /** Value type of PostgreSQL's ranges and multiranges. */
 export function rangeType(example: string): ValueType {
-  return spelledType(`a range, as ${JSON.stringify(example)}`, (text) => /^([[({].{0,300}[\])}]|empty)$/s.test(text))
+  return spelledType(`a range, as ${JSON.stringify(example)}`, (text) => rangePattern.test(text))
+}
+
+/** The same for decimals. PostgreSQL shows them without an exponent: `1e131000` would become a text of 131,000 digits. */
+export function decimalRangeType(example: string): ValueType {
+  const description = `a range of decimals without exponents, as ${JSON.stringify(example)}`
+  return spelledType(description, (text) => rangePattern.test(text) && !/[\d.]e/i.test(text))
 }
 
 /**

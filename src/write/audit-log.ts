@@ -3,7 +3,7 @@ import type { AuditedChange, AuditLog } from '../connection/change-events'
 import type { DbTransaction } from '../connection/db-session'
 import { dialectOf } from '../dialect/dialect-of'
 import { presetValues } from '../query/presets'
-import { assign } from '../read/entity'
+import { assign, newUnset } from '../read/entity'
 import { valueTypeOf } from '../schema/column-value-type'
 import { lifecycleOf } from '../schema/lifecycle'
 import type { ColumnMetadata } from '../schema/metadata'
@@ -47,6 +47,7 @@ export function buildAuditLog(
         const entries = part.map((change) => toEntry(metadata, change, view, hasTextPrincipal))
         await insert(session, table, entries)
       }
+      // The listeners of live lists receive the entries of the other case as events.
       if (!hasListeners)
         session.observer.recordTable(session.runner, { table: tablePath, ids: undefined, isDeletion: false })
     },
@@ -79,7 +80,7 @@ async function statementsOf(changes: readonly AuditedChange[]): Promise<readonly
 }
 
 /**
- * The values of an entry.
+ * Creates an entry. It has no initial values of its class.
  * @param view of the entries; undefined if they are not a resource
  * @param hasTextPrincipal whether the id of the principal is stored as a text. better-sqlite3 would store the number 1 as 1.0
  */
@@ -90,7 +91,7 @@ function toEntry(
   hasTextPrincipal: boolean,
 ): ObjectLiteral {
   const { resource, id, action, changes, principal } = change
-  const entry = metadata.create()
+  const entry = newUnset(metadata.target)
   if (view !== undefined) assign(entry, presetValues(view, principal))
   const principalId = hasTextPrincipal && principal.id !== null ? String(principal.id) : principal.id
   return Object.assign(entry, { resource, record: String(id), action, principal: principalId, changes })

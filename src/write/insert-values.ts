@@ -114,5 +114,10 @@ export function insertedKey(
   entity: ObjectLiteral,
   insertId: unknown,
 ): readonly unknown[] {
-  return key.map((stored) => entityValue(stored.column, entity) ?? valueReader(stored, dataSource)(insertId))
+  return key.map((stored) => {
+    const given = entityValue(stored.column, entity)
+    // MySQL generates a key for 0 too.
+    const isGenerated = given === undefined || given === null || (given === 0 && stored.column.isGenerated)
+    return isGenerated ? valueReader(stored, dataSource)(insertId) : given
+  })
 }

@@ -61,6 +61,14 @@ class Result {
   @Column() other!: number
 }
 
+/** Has a field with the name of a function. */
+@Entity()
+@Resource({ auth: permitAll, aggregate: true })
+class Tally {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() count!: number
+}
+
 /** Has a field that nobody may read. */
 @Entity()
 @Resource({ auth: permitAll, aggregate: true, fields: { amount: { read: () => false } } })
@@ -360,6 +368,22 @@ test.each<readonly [string, (row: Row) => boolean]>([
   const matching = visible.filter(holds)
   expect(objects).toEqual([{ count: matching.length, minutes__sum: total(matching) }])
 })
+
+test.each(['count,count__sum', 'count__sum,count'])(
+  'a field may be named like a function: aggregate=%s',
+  async (aggregate) => {
+    const world = await openWorld({
+      entities: [Tally],
+      seed: async (source) => void (await source.getRepository(Tally).insert([{ count: 2 }, { count: 4 }])),
+    })
+    try {
+      const reply = await send(world.url, `GET /api/tally/?aggregate=${aggregate}&count__sum__gt=5`)
+      expect([reply.status, reply.json()]).toMatchObject([200, { objects: [{ count: 2, count__sum: 6 }] }])
+    } finally {
+      await world.close()
+    }
+  },
+)
 
 test('without records there is one group, and none with keys', async () => {
   expect((await listOf('aggregate=count,cost__sum,minutes__avg,size__max&id=0')).objects).toEqual([

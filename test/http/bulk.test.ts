@@ -474,6 +474,16 @@ describe('PATCH and DELETE by filter', () => {
     expect((await rowsOf('entry')).filter(({ minutes, note }) => Number(minutes) === 1 && note !== 'x')).toHaveLength(1)
   })
 
+  test.each(['PATCH', 'DELETE'])('with If-None-Match: *, %s writes nothing', async (method) => {
+    const headers = { 'If-None-Match': '*' }
+    const reply = await send(world.url, `${method} /api/entry/?minutes=1`, { body: { note: 'x' }, headers })
+    expect([reply.status, reply.json()]).toMatchObject([
+      412,
+      { detail: expect.stringMatching(/without If-None-Match/) },
+    ])
+    expect((await rowsOf('entry')).filter(({ minutes, note }) => Number(minutes) === 1 && note !== 'x')).toHaveLength(1)
+  })
+
   test('delete all records that match, with few statements', async () => {
     const reply = await request('DELETE /api/entry/?minutes__in=1,2,3,99')
     expect([reply.status, reply.json()]).toEqual([200, { meta: { model: 'entry', deleted: 3 } }])

@@ -22,6 +22,17 @@ class Person {
 }
 
 @Entity()
+@UserAccount({ username: 'name', password: 'password', admin: 'admin', active: 'active' })
+@Resource({ auth: () => ({ id: 1 }), bulk: true })
+class Guest {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 30, unique: true }) name!: string
+  @Column({ type: 'varchar', length: 200, nullable: true }) password!: string | null
+  @Column({ default: false }) admin!: boolean
+  @Column({ default: true }) active!: boolean
+}
+
+@Entity()
 @Resource({ auth: () => ({ id: 1 }), bulk: true, nested: ['people'] })
 class Team {
   @PrimaryGeneratedColumn() id!: number
@@ -95,6 +106,28 @@ test('the error names the password that is too many', async () => {
     { errors: [{ index: 25, ...error }] },
     { index: 25, errors: [error] },
   ])
+})
+
+test('a password in a batch cannot be a reference, which is known only in the transaction', async () => {
+  const body = { name: 'b', password: { $ref: '0.name' } }
+  const reply = await send(world.url, 'POST /api/-/batch', { body: [post(people(1)[0]), post(body)] })
+  expect([reply.status, reply.json()]).toMatchObject([
+    400,
+    { index: 1, errors: [{ field: 'password', message: 'must be a text; a reference is not possible' }] },
+  ])
+  expect(await world.sql('SELECT 1 FROM "person"')).toEqual([])
+})
+
+test('records of an array without passwords do not count', async () => {
+  const guests = await openWorld({ entities: [Guest] })
+  try {
+    const body = Array.from({ length: 60 }, (_, index) => ({ name: `guest ${index}` }))
+    const withPassword = { name: 'guest', password: 'a long password' }
+    const reply = await send(guests.url, 'POST /api/guest/', { body: [...body, withPassword] })
+    expect([reply.status, reply.json()]).toMatchObject([201, { meta: { created: 61 } }])
+  } finally {
+    await guests.close()
+  }
 })
 
 test('records without passwords do not count', async () => {

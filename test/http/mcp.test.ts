@@ -267,6 +267,12 @@ test.each([
   ['list', { resource: 'task', filters: 'state=open' }, 'filters must be an object'],
   ['list', { resource: 'task', filters: { assignee: null } }, '"assignee__is": "null"'],
   ['list', { resource: 'task', filters: { id__in: [1, 2] } }, 'filters.id__in must be a string, a number or a boolean'],
+  [
+    'list',
+    { resource: 'task', filters: { id: 2 ** 60 } },
+    'filters.id must be a string, because a number in JSON can lose digits',
+  ],
+  ['list', { resource: 'task', filters: { id: -0.1234567890123456 } }, 'filters.id must be a string'],
   ['list', { resource: 'task', filters: { limit: 1 } }, 'filters.limit is not a filter but an argument of its own'],
   ['list', { resource: 'entry', filters: { format: 'csv' } }, 'filters.format is not a filter'],
   ['list', { resource: 'task', limit: '5' }, 'limit must be an integer'],

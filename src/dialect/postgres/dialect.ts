@@ -155,6 +155,7 @@ export const postgres: Dialect = {
   indexesReferences: false,
   needsDefaultExpressions: false,
   hasOnUpdate: false,
+  maxColumns: 1664,
   supportsReturning: () => true,
   settingsWarnings: async ({ options }, runSql) => {
     const { query_timeout } = Object('extra' in options && options.extra) as { readonly query_timeout?: unknown }

@@ -172,6 +172,7 @@ export const sqlite: Dialect = {
   indexesReferences: false,
   needsDefaultExpressions: true,
   hasOnUpdate: false,
+  maxColumns: 2000,
   supportsReturning: () => true,
   settingsWarnings: async (_, runSql) => {
     const [setting] = await runSql(

@@ -201,8 +201,19 @@ function checkFilters(members: object, errors: FieldErrors): void {
     } else if (!['string', 'number', 'boolean'].includes(typeof value)) {
       const advice = value === null ? `; for records without a value, write "${name}__is": "null"` : ''
       errors.add(name, `must be a string, a number or a boolean${advice}`)
+    } else if (typeof value === 'number' && mayLackDigits(value)) {
+      errors.add(name, 'must be a string, because a number in JSON can lose digits')
     }
   }
+}
+
+/** Whether a number in JSON may have had other digits: a double represents all numbers of 15 digits. */
+function mayLackDigits(value: number): boolean {
+  return (
+    String(value)
+      .replace(/e.*/, '')
+      .replace(/^-?0*\.?0*|\./g, '').length > 15
+  )
 }
 
 /**

@@ -30,6 +30,12 @@ const spelled = (
 const range = (type: string, shown: string, sent: string): TypeRow =>
   spelled(type, [shown, type.includes('multi') ? '{}' : 'empty'], sent, '[', 'order')
 
+/** A bound with an exponent would be shown with all of its digits. */
+const decimalRange = (type: string, shown: string, sent: string): TypeRow => {
+  const row = range(type, shown, sent)
+  return { ...row, refused: [...row.refused, '[1e9,)', '[1.E131000,)', '{[1,"2e5"]}'] }
+}
+
 export const postgresOwn: readonly TypeRow[] = [
   bits(1),
   bits(8),
@@ -87,13 +93,13 @@ export const postgresOwn: readonly TypeRow[] = [
   spelled('ltree', ['Top.Science', 'a'], 'Top.Science.', 'a!', 'equality'),
   range('int4range', '[1,5)', '[1,4]'),
   range('int8range', '[1,5)', '(0,4]'),
-  range('numrange', '[1.5,2.5)', '[1.5 , 2.5)'),
+  decimalRange('numrange', '[1.5,2.5)', '[1.5 , 2.5)'),
   range('tsrange', '["2024-01-01 00:00:00","2024-02-01 00:00:00")', '[2024-01-01,2024-02-01)'),
   range('tstzrange', '["2024-01-01 00:00:00+00","2024-02-01 00:00:00+00")', '[2024-01-01Z,2024-02-01Z)'),
   range('daterange', '[2024-01-01,2024-02-01)', '[2024-01-01,2024-01-31]'),
   range('int4multirange', '{[1,5)}', '{[1,2],[3,4]}'),
   range('int8multirange', '{[1,5)}', '{(0,4]}'),
-  range('nummultirange', '{[1.5,2.5)}', '{[1.5,2],[2,2.5)}'),
+  decimalRange('nummultirange', '{[1.5,2.5)}', '{[1.5,2],[2,2.5)}'),
   range('tsmultirange', '{["2024-01-01 00:00:00","2024-02-01 00:00:00")}', '{[2024-01-01,2024-02-01)}'),
   range('tstzmultirange', '{["2024-01-01 00:00:00+00","2024-02-01 00:00:00+00")}', '{[2024-01-01Z,2024-02-01Z)}'),
   range('datemultirange', '{[2024-01-01,2024-02-01)}', '{[2024-01-01,2024-01-31]}'),
