@@ -13,8 +13,8 @@ import { mapWithPauses, startPauses } from '../timers'
 import type { InsertTarget } from './insert-target'
 import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
 import { keyAfter, keyIncrementOf } from './key-increment'
+import { equalSql, runSql } from './plain-sql'
 import { returning } from './returning'
-import { equalSql, runSql } from './tree/table'
 import { executeInsert, insertIdOf } from './values'
 
 /**

@@ -4,8 +4,9 @@ import type { DbSession } from '../../connection/db-session'
 import { tableSql } from '../../dialect/table-sql'
 import { toBindParameter } from '../../read/row'
 import type { ColumnMetadata } from '../../schema/metadata'
+import { runSql } from '../plain-sql'
 import type { Bookkeeping } from './bookkeeping'
-import { runSql, type TreeNode, type TreeTable } from './table'
+import type { TreeNode, TreeTable } from './table'
 
 /**
  * Closure table: it has a row for each pair of a node and one of its ancestors, and for each node with itself. Its

@@ -2,8 +2,9 @@ import type { DbSession } from '../../connection/db-session'
 import { dialectOf } from '../../dialect/dialect-of'
 import { ApiError } from '../../errors'
 import { columnSql } from '../../read/row'
+import { equalSql, runSql } from '../plain-sql'
 import type { Bookkeeping } from './bookkeeping'
-import { equalSql, runSql, type TreeNode, type TreeTable, updateSql } from './table'
+import { type TreeNode, type TreeTable, updateSql } from './table'
 
 /**
  * Materialized path: the keys from the root to a node, each followed by a dot, as one text. TypeORM's own UPDATE for

@@ -1,8 +1,9 @@
 import type { Bind } from '../../connection/compile'
 import type { DbSession } from '../../connection/db-session'
 import { columnSql } from '../../read/row'
+import { equalSql, runSql } from '../plain-sql'
 import type { Bookkeeping } from './bookkeeping'
-import { equalSql, runSql, type TreeNode, type TreeTable, updateSql } from './table'
+import { type TreeNode, type TreeTable, updateSql } from './table'
 
 /**
  * Nested set: the left and right numbers of a node enclose those of its descendants. TypeORM's own UPDATE for moves is

@@ -1,13 +1,11 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
-import type { Bind } from '../../connection/compile'
 import type { DbSession } from '../../connection/db-session'
-import { executeWrite, type RawRow } from '../../connection/statement'
 import { dialectOf } from '../../dialect/dialect-of'
-import { withComment } from '../../dialect/statement-comment'
 import { tableSql } from '../../dialect/table-sql'
-import { buildRowReader, columnSql, type Row, selection, toBindParameter } from '../../read/row'
+import { buildRowReader, columnSql, type Row, selection } from '../../read/row'
 import type { ColumnMetadata, RelationMetadata } from '../../schema/metadata'
 import { buildReadColumn, type ReadColumn } from '../../schema/stored-column'
+import { equalSql, runSql } from '../plain-sql'
 
 /** Table of a tree, and the columns that hold its structure. */
 export interface TreeTable {
@@ -49,23 +47,6 @@ export function treeTableOf(metadata: EntityMetadata, dataSource: DataSource): T
   return { metadata, name: tableSql(dataSource, metadata), relation, key, parent, reference, position, columns }
 }
 
-/**
- * Runs a statement on the tables of a tree.
- * @param write returns the SQL, which uses each bound value once and in order
- */
-export async function runSql(session: DbSession, write: (bind: Bind) => string): Promise<readonly RawRow[]> {
-  const { driver } = session.dataSource
-  const values: unknown[] = []
-  const bind: Bind = (value) => {
-    const index = values.push(value) - 1
-    return driver.createParameter(`tree_${index}`, index)
-  }
-  const sql = withComment(write(bind))
-  const sources = values.map((_, index) => ({ index, constant: undefined }))
-  const { records } = await executeWrite(session, { sql, sources }, values)
-  return records
-}
-
 /** Prevents other transactions from writing to a tree until this one ends. */
 export async function lockTree(session: DbSession, { name }: TreeTable): Promise<void> {
   const lock = dialectOf(session.dataSource).lockTable?.(name)
@@ -81,18 +62,6 @@ export function updateSql({ dataSource }: DbSession, { name, metadata }: TreeTab
     .filter(({ onUpdate }) => onUpdate !== undefined)
     .map(({ databaseName }) => dataSource.driver.escape(databaseName))
   return `UPDATE ${name} SET ${onUpdateColumns.map((column) => `${column} = ${column}, `).join('')}`
-}
-
-/** Condition that columns are equal to values, which must not be null. */
-export function equalSql(
-  dataSource: DataSource,
-  columns: readonly ReadColumn[],
-  values: readonly unknown[],
-  bind: Bind,
-): string {
-  const equal = (column: ReadColumn, index: number): string =>
-    `${columnSql(dataSource, column)} = ${bind(toBindParameter(dataSource, column, values[index]))}`
-  return columns.map(equal).join(' AND ')
 }
 
 /**
