@@ -1,9 +1,10 @@
 import type { RequestEvent } from '../diagnostics'
 import { ApiError } from '../errors'
-import { type Reference, valueAt } from '../request/batch-references'
+import { type Reference, textOf, valueAt } from '../request/batch-references'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
+import { startPauses } from '../timers'
 
 /** Headers of a response that the result of an operation has. */
 const headerNames = ['Location', 'Content-Location', 'ETag'] as const
@@ -12,11 +13,7 @@ const headerNames = ['Location', 'Content-Location', 'ETag'] as const
 export class BatchResults {
   readonly #limits: Limits
   readonly #responses: HttpResponse[] = []
-  /** The bodies to which references refer, by the index of the operation. */
-  readonly #bodies = new Map<number, unknown>()
   readonly #events: RequestEvent[] = []
-  /** Number of characters of all bodies. */
-  #length = 0
   /** Number of bytes of all bodies. */
   #bytes = 0
   /** Length of all texts that were inserted for references. */
@@ -43,12 +40,11 @@ export class BatchResults {
    */
   add(response: HttpResponse, event: Omit<RequestEvent, 'status'> | undefined): void {
     const { itemBytes } = this.#limits
-    this.#length += response.body.length
-    if (this.#length > itemBytes) {
-      const detail = `the results have more than ${itemBytes} characters (limits.itemBytes); send fewer operations`
+    this.#bytes += Buffer.byteLength(response.body)
+    if (this.#bytes > itemBytes) {
+      const detail = `the results have more than ${itemBytes} bytes (limits.itemBytes); send fewer operations`
       throw new ApiError('body-too-large', detail)
     }
-    this.#bytes += Buffer.byteLength(response.body)
     this.#responses.push(response)
     if (event !== undefined) this.#events.push({ ...event, status: response.status })
   }
@@ -63,21 +59,34 @@ export class BatchResults {
   /** Replaces the response of an operation by one with included records, unless all results would become too long. */
   replace(index: number, response: HttpResponse): void {
     const { body: replaced } = this.responseOf(index)
-    const length = this.#length + response.body.length - replaced.length
-    if (length > this.#limits.itemBytes) return
-    this.#length = length
-    this.#bytes += Buffer.byteLength(response.body) - Buffer.byteLength(replaced)
+    const bytes = this.#bytes + Buffer.byteLength(response.body) - Buffer.byteLength(replaced)
+    if (bytes > this.#limits.itemBytes) return
+    this.#bytes = bytes
     this.#responses[index] = response
   }
 
   /**
-   * The value of a reference.
+   * The values of references, by their texts (`textOf`). Parsing a long result takes some time, so other requests run in between.
+   * @param references by the index of the operation to whose result they refer
    * @throws {ApiError} `bad-values`, and `body-too-large` if the texts of all references exceed `limits.body`
    */
-  lookUp(reference: Reference): unknown {
-    const { index } = reference
-    if (!this.#bodies.has(index)) this.#bodies.set(index, parseBody(this.responseOf(index)))
-    const value = valueAt(this.#bodies.get(index), reference)
+  async lookUp(references: ReadonlyMap<number, readonly Reference[]>): Promise<ReadonlyMap<string, unknown>> {
+    const values = new Map<string, unknown>()
+    const pause = startPauses()
+    for (const [index, ofResult] of references) {
+      // It is not kept: parsed JSON can take twenty times the memory of its text.
+      const body = parseBody(this.responseOf(index))
+      for (const reference of ofResult) {
+        const value = valueAt(body, reference)
+        values.set(textOf(reference), value)
+        this.#addInserted(value)
+      }
+      await pause()
+    }
+    return values
+  }
+
+  #addInserted(value: unknown): void {
     this.#insertedLength += typeof value === 'string' ? value.length : 0
     if (this.#insertedLength > this.#limits.body) {
       throw new ApiError(
@@ -85,7 +94,6 @@ export class BatchResults {
         `references may insert at most ${this.#limits.body} characters (limits.body)`,
       )
     }
-    return value
   }
 
   /** The memory of the response to the batch, for the response to one more operation beside the results so far. */

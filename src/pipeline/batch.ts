@@ -9,7 +9,7 @@ import { dialectOf, violationOf } from '../dialect/dialect-of'
 import { ApiError } from '../errors'
 import { parseKey } from '../query/item-query'
 import type { Operation } from '../request/batch'
-import { resolveReferences } from '../request/batch-references'
+import { referencesOf, resolveReferences } from '../request/batch-references'
 import { errorOfOperation } from '../request/operation-error'
 import type { HttpResponse } from '../response/http-response'
 import { startPauses } from '../timers'
@@ -133,12 +133,13 @@ async function runOperation(
   const { operation, request } = admitted
   const start = performance.now()
   const { responseMemory } = request
+  const body = await bodyOf(operation, results)
   const own: AdmittedRequest = {
     ...admitted,
     request: {
       ...request,
       session,
-      readPayload: async () => ({ contentType: 'application/json', parsed: bodyOf(operation, results) ?? null }),
+      readPayload: async () => ({ contentType: 'application/json', parsed: body ?? null }),
       responseMemory: () => results.memoryBeside(responseMemory()),
     },
   }
@@ -150,8 +151,9 @@ async function runOperation(
   results.add(response, trace && { ...trace, method: request.method, milliseconds: performance.now() - start })
 }
 
-function bodyOf({ body, hasReferences }: Operation, results: BatchResults): unknown {
-  return hasReferences ? resolveReferences(body, results.count, (reference) => results.lookUp(reference)) : body
+async function bodyOf({ body, hasReferences }: Operation, results: BatchResults): Promise<unknown> {
+  if (!hasReferences) return body
+  return resolveReferences(body, results.count, await results.lookUp(referencesOf(body, results.count)))
 }
 
 function newTrace({ request }: AdmittedOperation): Trace | undefined {

@@ -8,7 +8,7 @@ import { ownerKey } from '../query/owner'
 import type { ChangeSet, ListQuery } from '../query/query'
 import { afterLoad } from '../read/after-load'
 import { hasRowConditions, lockMatching, readItemsInOrder, readRawItem } from '../read/select'
-import { narrowStore } from '../read/store'
+import { withOwners } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { parseBulkRequest } from '../request/bulk-request'
 import type { Limits } from '../request/limits'
@@ -47,8 +47,9 @@ export const updateMany: BodyAction = async (service, request) => {
     await requireReferences(session, store, change, errors)
     const values = await hashPasswords(service, request, changes)
     const written = { ...change, values }
-    const updated = await writeMatching(request, withRoomFor(changes, matching, service.limits), 'update', {
-      matching: (inner) => updateMatching(inner, store, matching.query, written),
+    const limited = withRoomFor(changes, matching, service.limits)
+    const updated = await writeMatching(request, limited, 'update', {
+      matching: (inner) => updateMatching(inner, store, limited.query, written),
       targets: async (inner, targets) => {
         await validateAll(inner, request, targets.keys, changes)
         await updateRows(inner, store, targets, written)
@@ -103,7 +104,8 @@ interface Matching {
 function withRoomFor(changes: ChangeSet, { query, max }: Matching, { bulkBody }: Limits): Matching {
   const room = Math.max(1, Math.floor(bulkBody / jsonLength([...changes.values()])))
   if (room >= max) return { query, max }
-  return { query: { ...query, limit: readLimitOf(room) }, max: room, isLimitedBySize: true }
+  // Like `parseListQuery`: one record more than its limit.
+  return { query: { ...query, limit: readLimitOf(room) + 1 }, max: room, isLimitedBySize: true }
 }
 
 /**
@@ -177,8 +179,7 @@ async function writeMatching(
   const fix = isLimitedBySize ? 'or send shorter values (limits.bulkBody)' : `or raise max (at most ${view.bulk})`
   // Owners are compared with the stored values, so they are read too.
   const select = view.owner === undefined ? 'key' : 'columns'
-  const readingStore =
-    view.owner === undefined ? store : narrowStore(store, { fields: [view.key, view.owner], cacheKey: 'owner' })
+  const readingStore = view.owner === undefined ? store : withOwners(store)
   try {
     return await retryOnce(session, () =>
       runSharedTransaction(

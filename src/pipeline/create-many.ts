@@ -3,11 +3,9 @@ import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
 import type { Presets } from '../query/presets'
 import { toRecords } from '../read/after-load'
-import { longBytes } from '../read/long-columns'
 import type { Store } from '../read/store'
 import type { Body } from '../request/body'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
-import type { ReadColumn } from '../schema/stored-column'
 import { insertRows } from '../write/write-rows'
 import { isDryRun } from './dry-run'
 import { prepareRecords } from './prepare-records'
@@ -34,7 +32,6 @@ export async function createMany(
       objects.length = 0
       bytes = 0
     },
-    groupSize: store.view.columns.some((column) => isLongComputed(store, column)) ? computedGroupSize : undefined,
     write: insertGroups(service, presets, async (session, rows) => {
       if (rows.length === 0 || isDryRun(request)) return
       const text = await renderRows(session, store, rows)
@@ -46,15 +43,6 @@ export async function createMany(
   })
   const body = `{"meta":${JSON.stringify(createdMeta(request, written))},"objects":[${objects.join()}]}`
   return jsonResponse(written.isDry ? 200 : 201, body)
-}
-
-/** Number of records that are read together if the database may compute long values for each. */
-const computedGroupSize = 10
-
-/** Whether the database computes the values of a column, which may be much longer than the body. */
-function isLongComputed({ dataSource }: Store, stored: ReadColumn): boolean {
-  const { column } = stored
-  return (column.isVirtualProperty || column.asExpression !== undefined) && longBytes(stored, dataSource) !== undefined
 }
 
 /** @throws {ApiError} `body-too-large` */

@@ -68,7 +68,8 @@ export async function renderIncluding(
   included.bytes += listBytes
   if (included.bytes > limits.pageBytes) throw tooLargeIncluded(limits.pageBytes)
   reading.responseMemory().reserve(rendered.reduce((sum, one) => sum + one.bytes, listBytes))
-  return (await mapWithPauses(rendered, ({ record }) => JSON.stringify(record))).join()
+  const { toShown = (record) => record } = reading
+  return (await mapWithPauses(rendered, ({ record }) => JSON.stringify(toShown(record)))).join()
 }
 
 /** Renders the rows of a statement. @param store of the rows @param isListed whether they are in an included list */

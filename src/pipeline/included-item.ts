@@ -11,6 +11,7 @@ import type { Store } from '../read/store'
 import { isCausedByQueryValue } from '../read/unreadable'
 import { type ItemRequest, oneRecord } from '../request/item-request'
 import type { HttpResponse } from '../response/http-response'
+import type { ResourceView } from '../schema/resource-view'
 import { requireIncludable } from './include-permission'
 import { siblingPathOf } from './included-links'
 import { memberAt, memberSetter } from './included-rows'
@@ -25,17 +26,21 @@ import type { PermittedRequest, Service } from './service'
  * @param key key of the record. Default: that of the path
  * @param shared what the reading shares with the rest of a response of which the record is a part. Default: the record is
  * the whole response
+ * @param toShown returns what is shown of the record with its included records. Default: all of it
  * @returns the JSON of the record; undefined if there is none
  */
-type ReadIncludedItem = (key?: unknown, shared?: SharedReading) => Promise<string | undefined>
+type ReadIncludedItem = (
+  key?: unknown,
+  shared?: SharedReading,
+  toShown?: PageReading['toShown'],
+) => Promise<string | undefined>
 
 /** What the parts of a response share while their related records are read. */
 export type SharedReading = Required<Pick<PageReading, 'included' | 'responseMemory'>>
 
 /** An item path whose record is read with related records. */
 interface IncludedItem {
-  /** Undefined if the request includes nothing. */
-  readonly inclusion: Inclusion | undefined
+  readonly inclusion: Inclusion
   readonly read: ReadIncludedItem
 }
 
@@ -66,9 +71,10 @@ export async function parseIncludedItem(
   errors.raise('bad-query')
   await store.policies?.checkAccess(query.guardedViews)
   const { inclusion } = query
-  if (inclusion !== undefined) await requireIncludable(request, inclusion)
+  if (inclusion === undefined) throw new Error('the request includes nothing')
+  await requireIncludable(request, inclusion)
   const pathOf = siblingPathOf(collection)
-  const read: ReadIncludedItem = async (key = parseKey(store.view, segment), shared) => {
+  const read: ReadIncludedItem = async (key = parseKey(store.view, segment), shared, toShown) => {
     if (key === undefined) return undefined
     const itemQuery = { ...withKeys(query, [key]), ordering: [], cursor: undefined }
     try {
@@ -81,6 +87,7 @@ export async function parseIncludedItem(
           responseMemory,
           pathOf,
           ...shared,
+          ...(toShown && { toShown }),
         }
         const page = await readPageRows(reading, itemQuery)
         return page.rows.length === 0 ? undefined : toText(await renderPage(reading, page))
@@ -124,10 +131,9 @@ export async function prepareWriteIncludes(service: Service, request: PermittedR
   })
   return async (response, key, shared) => {
     try {
-      const whole = await read(key, shared)
-      if (whole === undefined || inclusion === undefined) return response
+      const body = await read(key, shared, (record) => withIncluded(store.view, response.body, record, inclusion))
       // The ETag remains that of the plain record, to which `If-Match` refers.
-      return { ...response, body: withIncluded(response.body, whole, inclusion) }
+      return body === undefined ? response : { ...response, body }
     } catch (error) {
       // The write is done, so its response must not be an error, for example because the related records are too many.
       if (!(error instanceof ApiError)) emitError(context.app, toLoggable(error, session.dataSource), context)
@@ -137,17 +143,21 @@ export async function prepareWriteIncludes(service: Service, request: PermittedR
 }
 
 /**
- * Adds the included members of a record to the JSON of the same record, as it was written. The record that was read with them may be
- * newer: later operations of a batch and other requests may have changed it.
+ * Adds the included members of a record to the same record as it was written. The record that was read with them may be newer: later
+ * operations of a batch and other requests may have changed it. A related record is left out if the foreign key refers to another one now.
+ * @param body JSON of the record as it was written
  */
-function withIncluded(written: string, whole: string, { records, lists }: Inclusion): string {
-  const record = JSON.parse(written) as JsonRecord
-  const source: unknown = JSON.parse(whole)
+function withIncluded(view: ResourceView, body: string, record: JsonRecord, { records, lists }: Inclusion): JsonRecord {
+  const written = JSON.parse(body) as JsonRecord
   const add = (path: readonly string[], suffix = ''): void => {
-    const value = memberAt(source, path, suffix)
-    if (value !== undefined) memberSetter(path, suffix)(record, value)
+    const value = memberAt(record, path, suffix)
+    if (value !== undefined) memberSetter(path, suffix)(written, value)
   }
-  for (const { path } of records) add(path)
+  for (const { path } of records) {
+    const foreignKey = view.fields.get(path.join('__'))?.name.split('__').at(-1)
+    const keyIn = (one: JsonRecord): unknown => foreignKey && memberAt(one, [...path.slice(0, -1), foreignKey])
+    if (keyIn(written) === keyIn(record)) add(path)
+  }
   for (const { path } of lists) for (const suffix of ['', '_next', '_total']) add(path, suffix)
-  return JSON.stringify(record)
+  return written
 }

@@ -17,7 +17,7 @@ export function memberSetter(
 }
 
 /** The member of an include in a record that was parsed; undefined if there is none. */
-export function memberAt(record: unknown, path: readonly string[], suffix: string): JsonRecord[string] | undefined {
+export function memberAt(record: unknown, path: readonly string[], suffix = ''): JsonRecord[string] | undefined {
   const names = [...path.slice(0, -1), `${path.at(-1)}${suffix}`]
   return names.reduce<unknown>((value, name) => Object(value)[name], record) as JsonRecord[string] | undefined
 }

@@ -17,7 +17,7 @@ import { segmentOfKey } from './key-segment'
 import { callRelatedRules } from './related-rules'
 import type { Action, BodyAction, HandleBody, PermittedRequest, Service } from './service'
 import { maxBodyBytes, readBodies, receivePayload, writtenSegment } from './write-body'
-import { created, type ReceivedRecords } from './write-records'
+import { created, type ReceivedRecords, startTimeLimit } from './write-records'
 
 /** Methods that accept the header `Idempotency-Key`. The others have the same effect when they are repeated. */
 const keyedMethods: ReadonlySet<string> = new Set(['POST', 'PATCH'])
@@ -71,7 +71,8 @@ function bodiesOf(
   request: PermittedRequest,
   file: ImportFile | undefined,
 ): ReceivedRecords | Promise<readonly { readonly body: Body }[]> {
-  if (file !== undefined) return recordsOfImport(service, request, file)(new FieldErrors(), () => undefined)
+  if (file !== undefined)
+    return recordsOfImport(service, request, file)(new FieldErrors(), startTimeLimit(service.limits))
   return request.restores ? [] : readBodies(service, request).then((read) => [read].flat().map((body) => ({ body })))
 }
 

@@ -1,4 +1,5 @@
 import type { DbSession } from '../connection/db-session'
+import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
 import type { CursorTokens } from '../request/cursor'
 import type { Limits } from '../request/limits'
@@ -16,6 +17,8 @@ export interface PageReading {
   readonly pathOf: (resource: string) => string
   /** What the included lists of the response have so far. Default: nothing, as if the page were the whole response. */
   readonly included?: IncludedSize
+  /** Returns what is shown of a record with included records. Default: the record itself. */
+  readonly toShown?: (record: JsonRecord) => JsonRecord
 }
 
 /** Number of records in the included lists of a response, and their size in bytes. */

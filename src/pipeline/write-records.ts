@@ -3,9 +3,12 @@ import type { DbTransaction } from '../connection/db-session'
 import { retryOnce } from '../connection/retry'
 import { isInTransaction, runSharedTransaction } from '../connection/statement'
 import { ApiError, FieldErrors, type RecordPosition } from '../errors'
+import { longBytes } from '../read/long-columns'
+import type { Store } from '../read/store'
 import type { Body } from '../request/body'
 import { requireFewValues } from '../request/body-values'
 import type { Limits } from '../request/limits'
+import type { ReadColumn } from '../schema/stored-column'
 import type { Change } from '../write/change'
 import { lockTreesOf } from '../write/lock-trees'
 import { refuseWrite } from '../write/refuse-write'
@@ -55,7 +58,7 @@ export interface RecordsWriter {
    * Maximum number of records that are written together. Their objects are freed before the next ones are created, and other
    * requests run before these are written. Default: 200, or 20 nodes of a tree
    */
-  readonly groupSize?: number | undefined
+  readonly groupSize?: number
   /**
    * Writes some of the records. If there are errors, it may only check them.
    * @param previous number of records of the request before these
@@ -85,7 +88,9 @@ export async function writeRecords(
   writer: RecordsWriter,
 ): Promise<WrittenRecords> {
   const isDry = isDryRun(request)
-  const hashed = await withPasswordsHashed(service, request, () => writer.records(new FieldErrors(), () => undefined))
+  // An import is read once more for its passwords.
+  const requireTime = startTimeLimit(service.limits)
+  const hashed = await withPasswordsHashed(service, request, () => writer.records(new FieldErrors(), requireTime))
   let count = 0
   await runWrites(hashed, async (inner) => {
     writer.begin?.()
@@ -111,6 +116,17 @@ export function runWrites<T>(request: PermittedRequest, work: (request: Transact
   )
 }
 
+/** Number of records that are written and read together if the database may compute long values for each. */
+const computedGroupSize = 50
+
+/** Whether the database computes the values of a column, which may be much longer than the body. */
+function isLongComputed({ dataSource }: Store, stored: ReadColumn): boolean {
+  const { column } = stored
+  const { isVirtualProperty, asExpression, default: defaultValue } = column
+  const isComputed = isVirtualProperty || asExpression !== undefined || typeof defaultValue === 'function'
+  return isComputed && longBytes(stored, dataSource) !== undefined
+}
+
 /**
  * Writes records group by group. After the first error, the remaining records are only checked, so that one response
  * reports the errors of all.
@@ -120,8 +136,11 @@ async function writeGroups(
   request: TransactionRequest,
   { records, write, groupSize }: RecordsWriter,
 ): Promise<number> {
-  const isTree = request.store.view.metadata.treeType !== undefined
-  const maxGroupSize = groupSize ?? (isTree ? treeGroupSize : defaultGroupSize)
+  const { view } = request.store
+  const isTree = view.metadata.treeType !== undefined
+  const isLong = view.columns.some((column) => isLongComputed(request.store, column))
+  const ownGroupSize = groupSize ?? (isTree ? treeGroupSize : defaultGroupSize)
+  const maxGroupSize = isLong ? Math.min(ownGroupSize, computedGroupSize) : ownGroupSize
   const requireTime = startTimeLimit(limits)
   const errors = new FieldErrors()
   let count = 0

@@ -59,13 +59,8 @@ export function assign(entity: ObjectLiteral, changes: ChangeSet): void {
   }
 }
 
-/** Creates a related entity that will get only a key. */
+/** Creates a related entity that will get only a key. Its constructor is not called, so it has no initial values. */
 export function newKeyEntity({ inverseEntityMetadata: { target } }: RelationMetadata): ObjectLiteral {
-  return newUnset(target)
-}
-
-/** Creates an entity whose constructor is not called, so that it has no initial values. */
-export function newUnset(target: EntityMetadata['target']): ObjectLiteral {
   return typeof target === 'function' ? Object.create(target.prototype) : {}
 }
 

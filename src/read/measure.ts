@@ -73,7 +73,7 @@ export function measuredSelection(store: Store, query: Query, valueLimit: ValueL
   if (valueLimit === undefined) return selected
   const { sizeSql } = dialect
   const readValues = readValuesOf(store, query)
-  const sqlOf = ({ column, alias }: ReadValue): string => columnSql(dataSource, column, alias)
+  const sqlOf = ({ column, alias }: ReadValue): string => columnSql(dataSource, column, alias, true)
   const limited = selected.map(([expression, name], index): [string, string] => {
     const value = readValues[index]
     if (value?.isLong !== true) return [expression, name]

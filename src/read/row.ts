@@ -47,11 +47,14 @@ export function joinColumnValues(values: readonly unknown[]): unknown {
   return values.length === 1 ? values[0] : values
 }
 
-/** SQL of a column, qualified with an alias; without one, for a statement of a single table. */
-export function columnSql(dataSource: DataSource, { column }: ReadColumn, alias?: string): string {
+/**
+ * SQL of a column, qualified with an alias; without one, for a statement of a single table.
+ * @param isSelected whether its values are read. In a comparison, an expression without a query stays as it is
+ */
+export function columnSql(dataSource: DataSource, { column }: ReadColumn, alias?: string, isSelected = false): string {
   const { driver } = dataSource
   const table = alias === undefined ? undefined : driver.escape(alias)
-  if (column.query !== undefined) return virtualColumnSql(dataSource, column, column.query, table)
+  if (column.query !== undefined) return virtualColumnSql(dataSource, column, column.query, table, isSelected)
   const escapedName = driver.escape(column.databaseName)
   return table === undefined ? escapedName : `${table}.${escapedName}`
 }
@@ -66,13 +69,15 @@ function virtualColumnSql(
   { entityMetadata }: ColumnMetadata,
   query: NonNullable<ColumnMetadata['query']>,
   table: string | undefined,
+  isSelected: boolean,
 ): string {
   const { driver } = dataSource
   const sql = `(${query(table ?? driver.escape(entityMetadata.tableName))})`
   const [keyColumn] = entityMetadata.primaryColumns
   if (table === undefined || keyColumn === undefined) return sql
   const key = `${table}.${driver.escape(keyColumn.databaseName)}`
-  const timeLimit = (hasQuery.test(sql) && dialectOf(dataSource).timeLimitSql(dataSource, key)) || ''
+  const isChecked = isSelected || hasQuery.test(sql)
+  const timeLimit = (isChecked && dialectOf(dataSource).timeLimitSql(dataSource, key)) || ''
   const isRow = table === driver.escape(rootAlias) ? '' : `${key} IS NOT NULL`
   const conditions = [timeLimit, isRow].filter(Boolean).join(' AND ')
   return conditions === '' ? sql : `(SELECT ${sql} WHERE ${conditions})`
@@ -84,7 +89,7 @@ function virtualColumnSql(
  */
 const hasQuery = /\b(?:SELECT|WITH)\b/i
 
-/** Whether a virtual column is an expression without a query, whose SQL does not check the time limit itself. */
+/** Whether a virtual column is an expression without a query, whose SQL in comparisons does not check the time limit itself. */
 export function isExpression({ query, entityMetadata }: ColumnMetadata): boolean {
   return query !== undefined && !hasQuery.test(query(entityMetadata.tableName))
 }
@@ -117,7 +122,7 @@ export function selection(
   alias?: string,
 ): readonly [string, string][] {
   const { selectSql } = dialectOf(dataSource)
-  return columns.map((stored, index) => [selectSql(stored, columnSql(dataSource, stored, alias)), String(index)])
+  return columns.map((stored, index) => [selectSql(stored, columnSql(dataSource, stored, alias, true)), String(index)])
 }
 
 /** Thrown if the transformer of a column fails for a stored value. */

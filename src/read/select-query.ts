@@ -169,10 +169,12 @@ export function countQuery(store: Store, query: Query, condition: ConditionSql, 
 export function addColumns(store: Store, builder: Builder, query: Query, valueLimit: ValueLimit): void {
   const columns = measuredSelection(store, query, valueLimit)
   const { maxColumns } = store.dialect
-  if (query.included.length > 0 && columns.length > maxColumns) {
+  // PostgreSQL counts the sort columns too.
+  const count = columns.length + query.ordering.length
+  if (query.included.length > 0 && count > maxColumns) {
     throw new ApiError(
       'bad-query',
-      `include needs ${columns.length} columns, but the database reads at most ${maxColumns}: include fewer relations, or select their fields with fields:(…)`,
+      `include needs ${count} columns, but the database reads at most ${maxColumns}: include fewer relations, or select their fields with fields:(…)`,
     )
   }
   for (const [expression, name] of columns) builder.addSelect(expression, name)

@@ -7,6 +7,7 @@ import { type ItemCondition, itemsQuery } from '../query/item-query'
 import { type ListQuery, type Query, rootAlias } from '../query/query'
 import type { DeletedRecords } from '../request/list-request'
 import type { WriteAction } from '../schema/resource-view'
+import type { ReadColumn } from '../schema/stored-column'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { keyId } from './row'
@@ -59,8 +60,14 @@ function includesVisible({ included, joins }: ListQuery): boolean {
  * Whether a query sorts records with virtual columns, other than by their key. For the newest first, SQLite would compute these columns
  * for all records of the list, because each is before those that it has read so far.
  */
-function sortsComputed({ view: { key, columns } }: Store, { ordering }: ListQuery): boolean {
-  return ordering.length > key.columns.length && columns.some(({ column }) => column.isVirtualProperty)
+function sortsComputed({ view: { key, columns } }: Store, { ordering, included }: ListQuery): boolean {
+  const [first] = ordering
+  const isByKey = first?.alias === rootAlias && first.column === key.columns[0]
+  return !isByKey && [columns, ...included.map(({ view }) => view.columns)].some(hasVirtual)
+}
+
+function hasVirtual(columns: readonly ReadColumn[]): boolean {
+  return columns.some(({ column }) => column.isVirtualProperty)
 }
 
 /** OFFSET from which a page is read with {@link keysFirstQuery}. */

@@ -84,6 +84,16 @@ export function narrowStore(store: Store, selection: FieldSelection | undefined)
   return selection === undefined ? store : withView(store, narrowView(store.view, selection))
 }
 
+/**
+ * Returns the store that reads only the key and the owner, whose columns `select: 'columns'` then reads. The records may have long
+ * values, which a check of many owners does not need.
+ */
+export function withOwners(store: Store): Store {
+  const { view } = store
+  const columns = [...new Set([...view.key.columns, ...(view.owner?.columns ?? [])])]
+  return withView(store, { ...view, outputFields: [view.key], columns, cacheKey: `${view.cacheKey} owner` })
+}
+
 /** Returns the store that reads and renders the fields of a narrower view. */
 export function withView(store: Store, view: ResourceView): Store {
   const { dataSource, selected } = store

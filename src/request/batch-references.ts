@@ -29,12 +29,32 @@ export function requireReferences(body: unknown, index: number, errors: FieldErr
 }
 
 /**
+ * The references of a body, by the index of the operation to whose result they refer.
+ * @param index index of the operation that has the body
+ */
+export function referencesOf(body: unknown, index: number): ReadonlyMap<number, readonly Reference[]> {
+  const references = new Map<number, Reference[]>()
+  replaceReferences(body, (text) => {
+    const reference = parseReference(text, index)
+    const others = references.get(reference.index)
+    if (others === undefined) references.set(reference.index, [reference])
+    else others.push(reference)
+  })
+  return references
+}
+
+/**
  * Copies a body, with the values to which its references refer.
  * @param index index of the operation
- * @param lookUp returns the value of a reference
+ * @param values of the references, by their text
  */
-export function resolveReferences(body: unknown, index: number, lookUp: (reference: Reference) => unknown): unknown {
-  return replaceReferences(body, (text) => lookUp(parseReference(text, index)))
+export function resolveReferences(body: unknown, index: number, values: ReadonlyMap<string, unknown>): unknown {
+  return replaceReferences(body, (text) => values.get(textOf(parseReference(text, index))))
+}
+
+/** Text that identifies a reference. */
+export function textOf({ index, path }: Reference): string {
+  return [index, ...path].join('.')
 }
 
 /**

@@ -58,10 +58,13 @@ export function rangeType(example: string): ValueType {
   return spelledType(`a range, as ${JSON.stringify(example)}`, (text) => rangePattern.test(text))
 }
 
-/** The same for decimals. PostgreSQL shows them without an exponent: `1e131000` would become a text of 131,000 digits. */
+/**
+ * The same for decimals. PostgreSQL shows them without an exponent: `1e131000` would become a text of 131,000 digits. It ignores quotes
+ * and backslashes in the bounds.
+ */
 export function decimalRangeType(example: string): ValueType {
-  const description = `a range of decimals without exponents, as ${JSON.stringify(example)}`
-  return spelledType(description, (text) => rangePattern.test(text) && !/[\d.]e/i.test(text))
+  const description = `a range of decimals without exponents and quotes, as ${JSON.stringify(example)}`
+  return spelledType(description, (text) => rangePattern.test(text) && !/["\\]|[\d.]e/i.test(text))
 }
 
 /**
@@ -100,6 +103,13 @@ export function uncheckedTextType(
 
 /** Value type of PostgreSQL's `tsquery`. */
 export const textQueryType = uncheckedTextType('tsquery', "'fat' & 'cat'", { maxLength: maxParsedLength })
+
+/** Value type of PostgreSQL's `jsonpath`, which shows numbers without an exponent: `1e131000` would become 131,000 digits. */
+export const jsonPathType = spelledType(
+  `a jsonpath of at most ${maxParsedLength} characters, with exponents of at most two digits, as "$.a"`,
+  (text) => text.length <= maxParsedLength && !/[\d._]e[+-]?\d{3}/i.test(text),
+  nullOperators,
+)
 
 /** Value type of PostgreSQL's `xml`. */
 export const xmlType = uncheckedTextType('XML', '<a/>', { maxLength: maxParsedLength })

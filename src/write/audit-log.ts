@@ -1,9 +1,9 @@
-import type { DataSource, EntityMetadata, EntityTarget, ObjectLiteral } from 'typeorm'
+import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
 import type { AuditedChange, AuditLog } from '../connection/change-events'
 import type { DbTransaction } from '../connection/db-session'
 import { dialectOf } from '../dialect/dialect-of'
 import { presetValues } from '../query/presets'
-import { assign, newUnset } from '../read/entity'
+import { assign } from '../read/entity'
 import { valueTypeOf } from '../schema/column-value-type'
 import { lifecycleOf } from '../schema/lifecycle'
 import type { ColumnMetadata } from '../schema/metadata'
@@ -44,7 +44,7 @@ export function buildAuditLog(
     insert: async (session, changes) => {
       const view = views().find((one) => one.metadata === metadata)
       for (const part of await statementsOf(changes)) {
-        const entries = part.map((change) => toEntry(metadata, change, view, hasTextPrincipal))
+        const entries = part.map((change) => toEntry(change, view, hasTextPrincipal))
         await insert(session, table, entries)
       }
       // The listeners of live lists receive the entries of the other case as events.
@@ -80,18 +80,13 @@ async function statementsOf(changes: readonly AuditedChange[]): Promise<readonly
 }
 
 /**
- * Creates an entry. It has no initial values of its class.
+ * The properties of an entry. It is a plain object, so that methods of its class are not called.
  * @param view of the entries; undefined if they are not a resource
  * @param hasTextPrincipal whether the id of the principal is stored as a text. better-sqlite3 would store the number 1 as 1.0
  */
-function toEntry(
-  metadata: EntityMetadata,
-  change: AuditedChange,
-  view: ResourceView | undefined,
-  hasTextPrincipal: boolean,
-): ObjectLiteral {
+function toEntry(change: AuditedChange, view: ResourceView | undefined, hasTextPrincipal: boolean): ObjectLiteral {
   const { resource, id, action, changes, principal } = change
-  const entry = newUnset(metadata.target)
+  const entry: ObjectLiteral = {}
   if (view !== undefined) assign(entry, presetValues(view, principal))
   const principalId = hasTextPrincipal && principal.id !== null ? String(principal.id) : principal.id
   return Object.assign(entry, { resource, record: String(id), action, principal: principalId, changes })

@@ -365,6 +365,22 @@ test('a number that JSON cannot represent is refused, also in a record without a
   expect(await count('item')).toBe(0)
 })
 
+test.each<readonly [name: string, file: string, content: string | Buffer, code: number, message: RegExp]>([
+  ['a byte that is not UTF-8', 'ndjson', Buffer.from('{"code":"\xfc","gone":1}\n', 'latin1'), 1, /not UTF-8/],
+  ['a byte order mark', 'ndjson', '\ufeff{"code":"a","gone":1}\n{"code":"b","gone":2}', 0, /^2 records imported/],
+  ['no record', 'ndjson', '', 0, /^0 records imported/],
+  ['a record of 66 kB', 'ndjson', `{"code":"a","gone":1,"extra":"${'x'.repeat(66_000)}"}\n`, 0, /^1 record imported/],
+  ['an empty cell in the only column that is left', 'csv', 'gone,code\n1,a\n2,\n', 1, /^line 3: code/],
+  ['a wrong quote', 'csv', 'code,gone\na,5" pipe\nb,\n', 1, /Invalid Opening Quote/],
+  ['a wrong quote and a right one', 'csv', 'code,gone\na,5" pipe\nb,"x"\nc,"y"\n', 1, /Invalid Opening Quote/],
+])('import with --omit of a file with %s', async (_, format, content, expected, message) => {
+  writeFileSync(join(folder, `a.${format}`), content)
+  const { code, stderr } = await run(`import item a.${format} --url URL --omit gone`)
+  expect([code, stderr]).toEqual([expected, expect.stringMatching(message)])
+  const records = expected === 0 ? Number(/^\d+/.exec(stderr)?.[0]) : 0
+  expect(await count('item')).toBe(records)
+})
+
 describe('responses with Retry-After', () => {
   test.each<readonly [options: string, status: number, after: string, sent: number, message: string]>([
     ['', 429, '0', 2, '3 records imported'],

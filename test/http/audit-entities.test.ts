@@ -85,7 +85,7 @@ class EntrySubscriber implements EntitySubscriberInterface<Entry> {
   }
 }
 
-/** With a generated key of an integer, a method that is called before the INSERT, and initial values. */
+/** With a generated key of an integer, a method, and an initial value. */
 @Entity()
 class Note {
   @PrimaryGeneratedColumn() id!: number
@@ -95,9 +95,8 @@ class Note {
   @Column({ type: 'varchar', length: 40, nullable: true }) principal!: string | null
   @Column({ type: 'simple-json' }) changes!: object
   @Column({ length: 10, default: 'database' }) origin: string = 'class'
-  @Column({ length: 20 }) label!: string
-  @BeforeInsert() setLabel() {
-    this.label = `${this.resource} ${this.record}`
+  @BeforeInsert() upperCase() {
+    this.origin = this.origin.toUpperCase()
   }
 }
 
@@ -197,15 +196,15 @@ test('without "may", entries are read-only; a preset does not change what the se
   }
 })
 
-test('methods of the entity are called, and defaults of its columns are stored, but no initial values of its class', async () => {
+test('defaults of columns are stored, but no initial values of the class, and its methods are not called', async () => {
   const world = await openLiveWorld({ audit: { entity: Note } }, { entities: [Thing, Note], seed: async () => {} })
   try {
     expect((await world.request('POST thing/', [{ name: 'a' }, { name: 'b' }], 'ann')).status).toBe(201)
     const notes = await world.dataSource.getRepository(Note).find({ order: { id: 'ASC' } })
     const note = { origin: 'database', principal: 'ann' }
     expect(notes).toMatchObject([
-      { ...note, label: 'thing 1' },
-      { ...note, label: 'thing 2' },
+      { ...note, record: '1' },
+      { ...note, record: '2' },
     ])
   } finally {
     await world.close()

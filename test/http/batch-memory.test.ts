@@ -95,7 +95,7 @@ test('Batches: if the results are longer than a record may be, nothing is writte
       type: 'urn:typeorm-resources:body-too-large',
       title: expect.any(String),
       status: 413,
-      detail: 'the results have more than 30000 characters (limits.itemBytes); send fewer operations',
+      detail: 'the results have more than 30000 bytes (limits.itemBytes); send fewer operations',
       index: 3,
     },
   ])

@@ -248,6 +248,14 @@ test('a PATCH on a collection writes as many characters to all records as an arr
     409,
     'more than 4 records match; nothing was written: add filters, or send shorter values (limits.bulkBody)',
   ])
+  // With room for 7 of 10 records, whose number is one less than a power of two.
+  const more = (await post(world, 'api/item', Array(5).fill({ name: 'a' }))).json() as typeof ids
+  const all = [...ids.objects, ...more.objects].map(({ id }) => id).join()
+  const tooMany = await send(world.url, `PATCH /api/item/?id__in=${all}`, { body: { name: 'b'.repeat(550_000) } })
+  expect([tooMany.status, (tooMany.json() as { detail: string }).detail]).toEqual([
+    409,
+    expect.stringMatching(/^more than 7 records match/),
+  ])
   expect((await patch(800_000)).json()).toMatchObject({ meta: { updated: 5 } })
   expect((await patch(900_000, '&max=2')).json()).toMatchObject({ detail: expect.stringContaining('or raise max') })
 })

@@ -72,7 +72,7 @@ const articles = [
   { title: 'Login fails', body: 'Error 500 at once' },
   { title: 'Logout works', body: null },
   { title: "Don't x-ray ann@mail.example", body: 'ÉCOLE 日本語 login' },
-  { title: '100% done_now', body: 'a "quoted" back\\slash login erroneous' },
+  { title: '100% done_now', body: 'a "quoted" back\\slash login erroneous www.example.com' },
 ]
 
 let world: World
@@ -118,9 +118,10 @@ test.each<readonly [string, readonly number[]]>([
   ['ogin', []],
   ["don't", [3]],
   ['x-ray', [3]],
-  ['mail.example', [3]],
-  ['ann@mail.exam', isPostgres ? [] : [3]],
-  ['mail.x', []],
+  ['mail.example', isPostgres ? [] : [3]],
+  // In MySQL and MariaDB, `www` and `com` are stop words.
+  ['www.example.com', isMariadb ? [3, 4] : [4]],
+  ['ann@mail.exam', [3]],
   ['école', [3]],
   ['日本', [3]],
   ['"quoted"', [4]],

@@ -225,7 +225,7 @@ describe('a time limit', () => {
       'GET club/?ordering=-rank&limit=1000&page=2',
       'GET league/?include=clubs(limit:1000)',
       'GET league/1/?include=clubs(limit:1000)',
-      'GET match/?include=club&ordering=-rank&limit=1',
+      'GET match/?include=club&ordering=-rank&limit=1000',
       'GET match/?include=size&ordering=-rank&limit=1',
       'GET match/?size__members=-1',
       'GET match/?club__members=-1',

@@ -1,4 +1,11 @@
-import { AfterInsert, Column, Entity, PrimaryColumn } from 'typeorm'
+import {
+  Column,
+  Entity,
+  type EntitySubscriberInterface,
+  EventSubscriber,
+  type InsertEvent,
+  PrimaryColumn,
+} from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { byHeader, openLiveWorld } from '../support/live-world'
 
@@ -30,13 +37,23 @@ class Entry {
   @Column({ length: 10 }) action!: string
   @Column({ type: 'varchar', length: 40, nullable: true }) principal!: string | null
   @Column({ type: 'simple-json' }) changes!: object
-  @AfterInsert() remember() {
-    inserted.push(this.id)
+}
+
+@EventSubscriber()
+class EntrySubscriber implements EntitySubscriberInterface<Entry> {
+  listenTo() {
+    return Entry
+  }
+  afterInsert({ entity }: InsertEvent<Entry>) {
+    inserted.push(entity.id)
   }
 }
 
 test('responses, arrays and entries of the audit log have the keys as records show them', async () => {
-  const world = await openLiveWorld({ audit: { entity: Entry } }, { entities: [Parcel, Entry], seed: async () => {} })
+  const world = await openLiveWorld(
+    { audit: { entity: Entry } },
+    { entities: [Parcel, Entry], source: { subscribers: [EntrySubscriber] }, seed: async () => {} },
+  )
   try {
     const replies = [
       await world.request('POST parcel/', { name: 'a' }),

@@ -96,7 +96,8 @@ async function* withoutFields({ format, omit }: Import, chunks: AsyncIterable<Bu
   }
   // Without the end of the body, the service imports nothing.
   omission.requireFound()
-  yield Buffer.concat(records)
+  // `fetch` of Node.js never ends a body after an empty chunk.
+  if (bytes > 0) yield Buffer.concat(records)
 }
 
 /** Size of the chunks of a body, as of those that are read from a file. */

@@ -3,6 +3,9 @@ import { CommandError } from '../command-error'
 
 const [lineFeed, carriageReturn, comma, quote] = [0x0a, 0x0d, 0x2c, 0x22]
 
+/** A cell without text, which is written although it is the only one of its row. */
+const emptyCell = Buffer.from('""')
+
 /** Removes fields from the successive records of a file. */
 export interface Omission {
   /**
@@ -21,11 +24,13 @@ export function buildOmission(format: ListFormat, names: ReadonlySet<string>): O
 
 function omitMembers(names: ReadonlySet<string>): Omission {
   const present = new Set<string>()
+  // It removes the byte order mark at the beginning of a file.
+  const decoder = new TextDecoder('utf-8', { fatal: true })
   const omit = (record: Buffer): Buffer => {
-    const text = record.toString()
-    // The service reports lines that are not JSON objects, and numbers that it cannot store.
-    if (!text.trimStart().startsWith('{')) return record
+    // The service reports lines that are not UTF-8, or not JSON objects, and numbers that it cannot store.
     try {
+      const text = decoder.decode(record)
+      if (!text.trimStart().startsWith('{')) return record
       const members = Object.entries(JSON.parse(text))
       for (const [name] of members) present.add(name)
       const kept = Object.fromEntries(members.filter(([name]) => !names.has(name)))
@@ -47,6 +52,8 @@ function omitCells(names: ReadonlySet<string>): Omission {
   let omitted: ReadonlySet<number> | undefined
   const omit = (record: Buffer): Buffer => {
     const { cells, lineEnd } = cellsOf(record)
+    // The service reports a wrong quote, after which cells and records cannot be told apart.
+    if (!cells.every(hasRightQuotes)) return record
     if (omitted === undefined && record.length > lineEnd.length) {
       const header = cells.map((cell) =>
         cell
@@ -57,8 +64,11 @@ function omitCells(names: ReadonlySet<string>): Omission {
       requireNames(names, header)
       omitted = new Set(header.flatMap((name, index) => (names.has(name) ? [index] : [])))
     }
-    const kept = cells.filter((_, index) => !omitted?.has(index)).flatMap((cell) => [Buffer.of(comma), cell])
-    return Buffer.concat([...kept.slice(1), lineEnd])
+    const kept = cells.filter((_, index) => !omitted?.has(index))
+    // An empty line would not be a record.
+    const [only] = kept
+    if (kept.length === 1 && cells.length > 1 && only?.length === 0) return Buffer.concat([emptyCell, lineEnd])
+    return Buffer.concat([...kept.flatMap((cell) => [Buffer.of(comma), cell]).slice(1), lineEnd])
   }
   return { omit, requireFound: () => undefined }
 }
@@ -71,6 +81,11 @@ function requireNames(names: ReadonlySet<string>, present: readonly string[]): v
     `--omit names "${unknown}", which the file does not have; its fields: ${present.join(', ')}`,
     2,
   )
+}
+
+/** Whether a cell has no quotes, or is in quotes and doubles those in its text. The first one of a file may begin with a byte order mark. */
+function hasRightQuotes(cell: Buffer): boolean {
+  return !cell.includes(quote) || /^(?:\xef\xbb\xbf)?"(?:[^"]|"")*"$/.test(cell.toString('latin1'))
 }
 
 /** The cells of a row as they are written, and its line break. */

@@ -13,7 +13,10 @@ function columnsSql({ driver }: DataSource, index: SearchIndex, alias?: string):
 export const mysqlTextSearch: TextSearch = {
   matchSql: (dataSource, index, alias, placeholder) =>
     `MATCH (${columnsSql(dataSource, index, alias)}) AGAINST (${placeholder} IN BOOLEAN MODE)`,
-  queryOf: (words) => words.map(termOf).join(' '),
+  queryOf: (words) =>
+    withoutImplied(words.flatMap(termsOf))
+      .map((term) => `+${term}`)
+      .join(' '),
   createSql: (dataSource, index, { tableName }) =>
     `CREATE FULLTEXT INDEX \`${index.name}\` ON \`${tableName}\` (${columnsSql(dataSource, index)})`,
   problemOf: async (index, { tableName }, runSql) => {
@@ -31,16 +34,40 @@ export const mysqlTextSearch: TextSearch = {
 /** Number of characters from which InnoDB adds words to the index, by default (`innodb_ft_min_token_size`). */
 const minIndexedLength = 3
 
+/** Words that InnoDB does not add to the index, by default (`information_schema.innodb_ft_default_stopword`). */
+const stopWords: ReadonlySet<string> = new Set(
+  'a about an are as at be by com de en for from how i in is it la of on or that the this to was what when where who will with und the www'.split(
+    ' ',
+  ),
+)
+
+function isIndexed(part: string): boolean {
+  return [...part].length >= minIndexedLength && !stopWords.has(part.toLowerCase())
+}
+
 /**
  * Terms for a word of the text. They contain only letters, digits and underscores, none of which is an operator. Other characters
- * separate words in the index too: then the text must contain each part of the word, the last one as a beginning. Parts that are too
- * short for the index are left out. A phrase would find the parts only next to each other, but MariaDB cannot end the search for a
- * phrase: neither its time limit nor KILL stops it.
+ * separate words in the index too: then the text must contain each part of the word, the last one as a beginning. Parts that are not in
+ * the index are left out. A phrase would find the parts only next to each other, but MariaDB cannot end the search for a phrase: neither
+ * its time limit nor KILL stops it.
  */
-function termOf(word: string): string {
+function termsOf(word: string): readonly string[] {
   const parts = word.match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []
-  const isIndexed = (part: string): boolean => [...part].length >= minIndexedLength
-  if (!parts.some(isIndexed)) return parts.map((part) => `+${part}*`).join(' ')
-  const terms = parts.map((part, index) => (index === parts.length - 1 ? `+${part}*` : `+${part}`))
-  return terms.filter((_, index) => isIndexed(parts[index] ?? '')).join(' ')
+  if (parts.length === 1 || !parts.some(isIndexed)) return parts.map((part) => `${part}*`)
+  const terms = parts.map((part, index) => (index === parts.length - 1 ? `${part}*` : part))
+  return terms.filter((_, index) => isIndexed(parts[index] ?? ''))
+}
+
+/**
+ * The terms without those that others imply: a word that begins with `login` also begins with `log`. Each takes time that MariaDB may
+ * not be able to limit.
+ */
+function withoutImplied(terms: readonly string[]): readonly string[] {
+  const different = [...new Map(terms.map((term) => [term.toLowerCase(), term]))]
+  return different.flatMap(([text, term]) => {
+    const isImplied = different.some(
+      ([other]) => other !== text && text.endsWith('*') && other.startsWith(text.slice(0, -1)),
+    )
+    return isImplied ? [] : [term]
+  })
 }

@@ -3,6 +3,12 @@ import { timeLimitSql } from './time-limit'
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
+/**
+ * Number of characters of a word that are searched for. FTS5 makes a phrase of a word with separators, and with the tokenizer `trigram` of
+ * every word: it cannot be interrupted while it looks for a phrase.
+ */
+const maxWordLength = 64
+
 /** Text search on SQLite: an FTS5 table with the table as external content, so that both have the same row ids. */
 export const sqliteTextSearch: TextSearch = {
   matchSql: ({ options }, { name }, alias, placeholder) => {
@@ -11,7 +17,7 @@ export const sqliteTextSearch: TextSearch = {
   },
   // The table may have more columns than the option. In quotes, a quote is the only special character.
   queryOf: (words, index) => {
-    const terms = words.map((word) => `${quote(word)}*`)
+    const terms = words.map((word) => `${quote([...word].slice(0, maxWordLength).join(''))}*`)
     return `{${indexedNames(index).map(quote).join(' ')}} : (${terms.join(' AND ') || '""'})`
   },
   createSql: (_, index, { tableName, primaryColumns }) => {

@@ -209,11 +209,9 @@ function checkFilters(members: object, errors: FieldErrors): void {
 
 /** Whether a number in JSON may have had other digits: a double represents all numbers of 15 digits. */
 function mayLackDigits(value: number): boolean {
-  return (
-    String(value)
-      .replace(/e.*/, '')
-      .replace(/^-?0*\.?0*|\./g, '').length > 15
-  )
+  if (Number.isInteger(value)) return !Number.isSafeInteger(value)
+  const digits = String(value).replace(/e.*|\D/g, '')
+  return digits.replace(/^0+/, '').length > 15
 }
 
 /**

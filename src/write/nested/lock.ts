@@ -5,6 +5,7 @@ import { matchingIds } from '../../read/matching-keys'
 import { readNestedKeys } from '../../read/nested-keys'
 import { keyId } from '../../read/row'
 import { hasRowConditions, readItemsInOrder } from '../../read/select'
+import { type SelectedColumns, type Store, withOwners } from '../../read/store'
 import { ChangedError } from '../changed-error'
 import { lockTarget } from '../lock-target'
 import { isOwnedBy } from '../target-condition'
@@ -96,36 +97,55 @@ async function lockChildren(
   const { store } = first
   const updates = lists.flatMap((list) => list.updates)
   const deleted = lists.flatMap((list) => list.deletes)
-  const targets = [...updates.flatMap(({ target }) => target ?? []), ...deleted]
-  // If all requests share one connection, no other request runs during the transaction.
-  const locks = !store.dialect.sharesConnection
-  const keys = targets.map(({ key }) => key)
-  const locked = await readItemsInOrder(session, store, keys, 'entityColumns', { condition: 'none', locks })
+  const targets = updates.flatMap(({ target }) => target ?? [])
+  const locked = await lockRows(session, store, targets, 'entityColumns')
   for (const [index, target] of targets.entries()) {
-    const raw = locked[index]
-    if (raw === undefined) throw new ChangedError()
+    const [raw, record] = [locked.get(target), updates[index]]
+    if (raw === undefined || record === undefined) continue
     target.requireUnchanged?.(raw)
-    const record = updates[index]
-    if (record !== undefined) rows.set(record, raw)
+    rows.set(record, raw)
   }
+  const owners = withOwners(store)
+  const lockedOwners = await lockRows(session, owners, deleted, 'columns')
   const changed = updates.flatMap((record) => (record.target && isChanged(record) ? [record.target] : []))
-  requireSameOwner(store, [...changed, ...deleted], new Map(targets.map((target, index) => [target, locked[index]])))
+  requireSameOwner(store, store.selected.entityColumns, changed, locked)
+  requireSameOwner(owners, owners.selected.columns, deleted, lockedOwners)
   await requireStillWritable(session, store, changed)
   await requireStillWritable(session, store, deleted)
 }
 
+/** Locks records. @throws {ChangedError} if one of them does not exist any more */
+async function lockRows(
+  session: DbTransaction,
+  store: Store,
+  targets: readonly WriteTarget[],
+  select: 'columns' | 'entityColumns',
+): Promise<ReadonlyMap<WriteTarget, RawRow>> {
+  if (targets.length === 0) return new Map()
+  // If all requests share one connection, no other request runs during the transaction.
+  const locks = !store.dialect.sharesConnection
+  const keys = targets.map(({ key }) => key)
+  const rows = await readItemsInOrder(session, store, keys, select, { condition: 'none', locks })
+  return new Map(
+    targets.map((target, index) => {
+      const raw = rows[index]
+      if (raw === undefined) throw new ChangedError()
+      return [target, raw]
+    }),
+  )
+}
+
 /** @throws {ChangedError} if a record has another owner than when the write was planned */
 function requireSameOwner(
-  { view, selected }: WriteStore,
+  { view }: Store,
+  { readRow }: SelectedColumns,
   targets: readonly WriteTarget[],
-  rows: ReadonlyMap<WriteTarget, RawRow | undefined>,
+  rows: ReadonlyMap<WriteTarget, RawRow>,
 ): void {
   if (view.owner === undefined) return
   for (const target of targets) {
     const raw = rows.get(target)
-    if (raw === undefined || !isOwnedBy(view, selected.entityColumns.readRow(raw), target.owner)) {
-      throw new ChangedError()
-    }
+    if (raw === undefined || !isOwnedBy(view, readRow(raw), target.owner)) throw new ChangedError()
   }
 }
 

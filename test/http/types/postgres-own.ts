@@ -33,7 +33,10 @@ const range = (type: string, shown: string, sent: string): TypeRow =>
 /** A bound with an exponent would be shown with all of its digits. */
 const decimalRange = (type: string, shown: string, sent: string): TypeRow => {
   const row = range(type, shown, sent)
-  return { ...row, refused: [...row.refused, '[1e9,)', '[1.E131000,)', '{[1,"2e5"]}'] }
+  return {
+    ...row,
+    refused: [...row.refused, '[1e9,)', '[1.E131000,)', '{[1,"2e5"]}', '[0,1"e"131000)', '[0,1\\e131000)', '["1",2)'],
+  }
 }
 
 export const postgresOwn: readonly TypeRow[] = [
@@ -89,7 +92,10 @@ export const postgresOwn: readonly TypeRow[] = [
     ],
   },
   { ...spelled('xml', ['<a/>', '<a>é&amp;</a>'], '<a/>', '<a>', 'null') },
-  spelled('jsonpath', ['$."a"'], '$.a', '$.', 'null'),
+  {
+    ...spelled('jsonpath', ['$."a"', '1000'], '$.a', '$.', 'null'),
+    refused: ['$.', '1e131000', '$ + 1e-200', `${'$+'.repeat(50_000)}1`, 5],
+  },
   spelled('ltree', ['Top.Science', 'a'], 'Top.Science.', 'a!', 'equality'),
   range('int4range', '[1,5)', '[1,4]'),
   range('int8range', '[1,5)', '(0,4]'),
