@@ -98,11 +98,11 @@ interface Matching {
 }
 
 /**
- * Limits the number of records to which long values are written. A POST of an array with the same records has the same limit:
- * otherwise a body of 1 MB could write 1 GB with one statement.
+ * Limits the number of records to which long values are written: otherwise a body of 1 MB could write 1 GB with one statement. All
+ * together may have as many characters as the records of a page have bytes.
  */
-function withRoomFor(changes: ChangeSet, { query, max }: Matching, { bulkBody }: Limits): Matching {
-  const room = Math.max(1, Math.floor(bulkBody / jsonLength([...changes.values()])))
+function withRoomFor(changes: ChangeSet, { query, max }: Matching, { pageBytes }: Limits): Matching {
+  const room = Math.max(1, Math.floor(pageBytes / jsonLength([...changes.values()])))
   if (room >= max) return { query, max }
   // Like `parseListQuery`: one record more than its limit.
   return { query: { ...query, limit: readLimitOf(room) + 1 }, max: room, isLimitedBySize: true }
@@ -176,7 +176,7 @@ async function writeMatching(
 ): Promise<number> {
   const { store, session, principal } = request
   const { view, dialect } = store
-  const fix = isLimitedBySize ? 'or send shorter values (limits.bulkBody)' : `or raise max (at most ${view.bulk})`
+  const fix = isLimitedBySize ? 'or send shorter values (limits.pageBytes)' : `or raise max (at most ${view.bulk})`
   // Owners are compared with the stored values, so they are read too.
   const select = view.owner === undefined ? 'key' : 'columns'
   const readingStore = view.owner === undefined ? store : withOwners(store)

@@ -95,10 +95,7 @@ export interface RequestLimits {
    * stored related records that a write compares with those in the body. Default: 1,000. Maximum: 4,096.
    */
   readonly nested: number
-  /**
-   * Size of a body that may be an array of records, in bytes: that of a POST with the option `bulk`. Also the approximate number of
-   * characters that a PATCH on a collection may write to all records. Default: 4 MiB.
-   */
+  /** Size of a body that may be an array of records, in bytes: that of a POST with the option `bulk`. Default: 4 MiB. */
   readonly bulkBody: number
   /** Number of values in all records of an array, at all levels. Default: 200,000. */
   readonly bulkValues: number
@@ -124,7 +121,10 @@ export interface RequestLimits {
   readonly concurrentPasswords: number
   /** Number of passwords that wait to be hashed; further requests are refused with 503. Default: 32. */
   readonly queuedPasswords: number
-  /** Size of the records of a page in the database, in bytes; a page has at least one record. Default: 16 MiB. */
+  /**
+   * Size of the records of a page in the database, in bytes; a page has at least one record. Also the approximate number of characters
+   * that a PATCH on a collection may write to all records. Default: 16 MiB.
+   */
   readonly pageBytes: number
   /** Size of one record in the database, in bytes; larger records are not shown. Default: 64 MiB. */
   readonly itemBytes: number

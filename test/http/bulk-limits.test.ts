@@ -15,7 +15,7 @@ import {
 import { mountResources, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
-import { longText } from '../support/texts'
+import { longText, MiB } from '../support/texts'
 import { openWorld, type World } from '../world/world'
 
 /** Limits of arrays and imports for each record, and other requests that run while many records are written. */
@@ -175,6 +175,7 @@ beforeAll(async () => {
     entities,
     mountOn: (app, dataSource) => {
       mountResources(app, dataSource, { prefix: '/short', limits: { bulkTime: 20 } })
+      mountResources(app, dataSource, { prefix: '/paged', limits: { pageBytes: 4 * MiB } })
       return mountResources(app, dataSource, { limits: { body: 2000, bodyValues: 100 } })
     },
   })
@@ -236,22 +237,22 @@ describe('a record of an array or of an import is limited like the body of a sin
   })
 })
 
-test('a PATCH on a collection writes as many characters to all records as an array may have', async () => {
-  const ids = (await post(world, 'api/item', Array(5).fill({ name: 'a' }))).json() as {
+test('a PATCH on a collection writes as many characters to all records as a page may have', async () => {
+  const ids = (await post(limited, 'paged/item', Array(5).fill({ name: 'a' }))).json() as {
     readonly objects: readonly { readonly id: number }[]
   }
-  const path = `PATCH /api/item/?id__in=${ids.objects.map(({ id }) => id).join()}`
+  const path = `PATCH /paged/item/?id__in=${ids.objects.map(({ id }) => id).join()}`
   const patch = (length: number, max = ''): Promise<Reply> =>
-    send(world.url, path + max, { body: { name: 'b'.repeat(length) } })
+    send(limited.url, path + max, { body: { name: 'b'.repeat(length) } })
   const refused = await patch(900_000)
   expect([refused.status, (refused.json() as { detail: string }).detail]).toEqual([
     409,
-    'more than 4 records match; nothing was written: add filters, or send shorter values (limits.bulkBody)',
+    'more than 4 records match; nothing was written: add filters, or send shorter values (limits.pageBytes)',
   ])
   // With room for 7 of 10 records, whose number is one less than a power of two.
-  const more = (await post(world, 'api/item', Array(5).fill({ name: 'a' }))).json() as typeof ids
+  const more = (await post(limited, 'paged/item', Array(5).fill({ name: 'a' }))).json() as typeof ids
   const all = [...ids.objects, ...more.objects].map(({ id }) => id).join()
-  const tooMany = await send(world.url, `PATCH /api/item/?id__in=${all}`, { body: { name: 'b'.repeat(550_000) } })
+  const tooMany = await send(limited.url, `PATCH /paged/item/?id__in=${all}`, { body: { name: 'b'.repeat(550_000) } })
   expect([tooMany.status, (tooMany.json() as { detail: string }).detail]).toEqual([
     409,
     expect.stringMatching(/^more than 7 records match/),
