@@ -123,8 +123,10 @@ export async function parseMatching(service: Service, request: PermittedRequest)
     )
   }
   if (!holdsIfNoneMatch(headers['if-none-match'], '')) {
-    const fix = 'send it without If-None-Match'
-    throw new ApiError('precondition-failed', `the records that this request would write exist; ${fix}`)
+    throw new ApiError(
+      'precondition-failed',
+      'If-None-Match: * requires that there is no record, but this request writes those that exist; send it without If-None-Match',
+    )
   }
   if (!(await mayRead(resource.name))) {
     throw new ApiError('forbidden', `you may not read ${resource.name}, so you cannot select its records by filters`)
