@@ -14,6 +14,8 @@ export class BatchResults {
   readonly #limits: Limits
   readonly #responses: HttpResponse[] = []
   readonly #events: RequestEvent[] = []
+  /** The body that was parsed last. Only one is kept: parsed JSON can take twenty times the memory of its text. */
+  #parsed: { readonly index: number; readonly body: unknown } | undefined
   /** Number of bytes of all bodies. */
   #bytes = 0
   /** Length of all texts that were inserted for references. */
@@ -74,8 +76,7 @@ export class BatchResults {
     const values = new Map<string, unknown>()
     const pause = startPauses()
     for (const [index, ofResult] of references) {
-      // It is not kept: parsed JSON can take twenty times the memory of its text.
-      const body = parseBody(this.responseOf(index))
+      const body = this.#parse(index)
       for (const reference of ofResult) {
         const value = valueAt(body, reference)
         values.set(textOf(reference), value)
@@ -84,6 +85,11 @@ export class BatchResults {
       await pause()
     }
     return values
+  }
+
+  #parse(index: number): unknown {
+    if (this.#parsed?.index !== index) this.#parsed = { index, body: parseBody(this.responseOf(index)) }
+    return this.#parsed.body
   }
 
   #addInserted(value: unknown): void {

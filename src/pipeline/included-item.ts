@@ -133,7 +133,7 @@ export async function prepareWriteIncludes(service: Service, request: PermittedR
     try {
       const body = await read(key, shared, (record) => withIncluded(store.view, response.body, record, inclusion))
       // The ETag remains that of the plain record, to which `If-Match` refers.
-      return body === undefined ? response : { ...response, body }
+      return { ...response, body: body ?? response.body }
     } catch (error) {
       // The write is done, so its response must not be an error, for example because the related records are too many.
       if (!(error instanceof ApiError)) emitError(context.app, toLoggable(error, session.dataSource), context)

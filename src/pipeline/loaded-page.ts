@@ -21,7 +21,9 @@ import { renderRecords, toText } from './render-records'
  * @returns the members of a JSON array, separated by commas
  * @throws {ApiError} `unavailable`
  */
-export async function renderLoadedPage(reading: PageReading, page: PageRows): Promise<string> {
+export async function renderLoadedPage(context: PageReading, page: PageRows): Promise<string> {
+  // All pieces share the limits on included records: the sizes of hidden columns must not decide how many there may be.
+  const reading = { ...context, included: context.included ?? { records: 0, bytes: 0 } }
   const { store, limits, responseMemory } = reading
   const measure = measureOfPage(store, page)
   const pieces = piecesOf(page.rows, measure, limits.pageBytes)
@@ -34,6 +36,7 @@ export async function renderLoadedPage(reading: PageReading, page: PageRows): Pr
     const text = toText(await renderPiece(reading, query, wholeRows, (textBytes) => bytes + renderedBytes + textBytes))
     texts.push(text)
     renderedBytes += Buffer.byteLength(text)
+    responseMemory().reserve(renderedBytes)
   }
   return texts.join()
 }

@@ -381,7 +381,9 @@ test('other requests are handled between the operations of two batches', async (
   await Promise.all(sockets.map((socket) => once(socket, 'end')))
   stop()
   const polls = new Set(pollsOfRules)
-  expect([pollsOfRules.length, polls.size]).toEqual([800, 8])
+  expect(pollsOfRules).toHaveLength(800)
+  // More, if the checks of a batch take long.
+  expect(polls.size).toBeGreaterThanOrEqual(8)
 })
 
 test('other requests are handled between the related records of the operations of a batch', async () => {

@@ -57,7 +57,7 @@ const request = (line: string, as: string, body: unknown, key?: string): Promise
 
 const includes = 'include=topic,pages(fields:(text),limit:1,count:exact)'
 const written = { decision: '', topic_id: 1 }
-const first = { id: 1, name: 'first' }
+const topicOne = { id: 1, name: 'first' }
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -84,14 +84,14 @@ describe.each([
   test('shows a principal who may read the record its related records of now', async () => {
     const created = recordOf(await create('chief', `chief ${name}`.replaceAll(' ', '-')))
     const { id } = created
-    expect(created).toEqual({ id, ...written, topic: first, pages: [], pages_next: '', pages_total: 0 })
+    expect(created).toEqual({ id, ...written, topic: topicOne, pages: [], pages_next: '', pages_total: 0 })
     await change(id, 1)
     const repeated = await create('chief', `chief ${name}`.replaceAll(' ', '-'))
     expect(repeated.headers['idempotent-replayed']).toBe('true')
     const pages = [{ id: expect.any(Number), text: 'a' }]
     const next = expect.stringContaining(`/api/page/?report_id=${id}`)
     expect(recordOf(repeated)).toEqual({
-      ...{ id, ...written, topic: first },
+      ...{ id, ...written, topic: topicOne },
       ...{ pages, pages_next: next, pages_total: 2 },
     })
     // Another topic would not be that of the foreign key in the response.
@@ -125,5 +125,21 @@ test('a record that a later operation of the batch changes is shown as it was wr
     { body: { id, ...written, pages: [{ text: 'a' }], pages_total: 1 } },
     { body: { id, decision: 'accepted', topic_id: 2 } },
     {},
+  ])
+})
+
+test('a record that a later operation of the batch deletes has no related records, and the other results have theirs', async () => {
+  const { id: first } = recordOf(await request('POST report/', 'chief', written))
+  const { id: second } = recordOf(await request('POST report/', 'chief', written))
+  const reply = await request('POST -/batch', 'chief', [
+    { method: 'PATCH', path: `/api/report/${first}/?${includes}`, body: { decision: 'a' } },
+    { method: 'DELETE', path: `/api/report/${first}/` },
+    { method: 'PATCH', path: `/api/report/${second}/?${includes}`, body: { decision: 'b' } },
+  ])
+  const { results } = reply.json() as { readonly results: readonly { readonly body: Body }[] }
+  expect(results.map(({ body }) => body)).toEqual([
+    { id: first, ...written, decision: 'a' },
+    null,
+    { id: second, ...written, decision: 'b', topic: topicOne, pages: [], pages_next: '', pages_total: 0 },
   ])
 })
