@@ -19,7 +19,8 @@ export function bulkOperations(
   const { name, bulk, requireIfMatch } = view
   if (bulk === 0 || requireIfMatch) return {}
   const description = 'At least one filter is needed. If one of the records may not be written, none is.'
-  const parameters = [...matchingParameters(view, limits), maxParameter(view)]
+  // A field with this name makes the parameter ambiguous.
+  const parameters = [...matchingParameters(view, limits), ...(view.fields.has('max') ? [] : [maxParameter(view)])]
   const patch = operation(view, 'updateMany', `Change all ${name} records that match`, {
     description,
     parameters,

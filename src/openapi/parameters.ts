@@ -66,7 +66,7 @@ export function listParameters(
 export function matchingParameters(view: ResourceView, limits: Limits): readonly Parameter[] {
   const isSearchable = view.searchFields().length > 0
   return [
-    ...filterParameters(view, limits),
+    ...filterParameters(view, limits, new Set(['max'])),
     ...groupParameters,
     ...(isSearchable ? [searchParameter(view, limits)] : []),
   ]

@@ -133,7 +133,14 @@ export async function parseMatching(service: Service, request: PermittedRequest)
   }
   const { view } = store
   const errors = new FieldErrors()
-  const { list, max } = parseBulkRequest(querystring, listParametersOf(view), view.bulk, service.limits, errors)
+  const { list, max } = parseBulkRequest(
+    querystring,
+    listParametersOf(view),
+    view.bulk,
+    view.fields.has('max'),
+    service.limits,
+    errors,
+  )
   const query = parseListQuery(view, { ...list, limit: readLimitOf(max) }, service, errors)
   errors.raise('bad-query')
   await store.policies?.checkAccess(query.guardedViews)

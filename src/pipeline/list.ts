@@ -9,7 +9,7 @@ import { isCausedByQueryValue } from '../read/unreadable'
 import { acceptedFormat } from '../request/formats'
 import { parseListRequest } from '../request/list-request'
 import { renderEnvelope } from '../response/envelope'
-import { varyingByAccept } from '../response/http-response'
+import { type HttpResponse, varyingByAccept } from '../response/http-response'
 import { listResponse } from '../response/list-response'
 import { listParametersOf } from '../schema/search-fields'
 import { respondGroups } from './aggregate-page'
@@ -33,7 +33,8 @@ export const list: Action = async (service, permitted) => {
   const optional = withDeletedParameter(listParametersOf(view), querystring, view, fullStore.policies)
   const request = parseListRequest(querystring, optional, limits, errors, { offered, accepted })
   const { aggregation, format } = request
-  if (aggregation !== undefined) return respondGroups(service, permitted, request, aggregation, errors)
+  const finish = (response: HttpResponse): HttpResponse => (offered.length === 0 ? response : varyingByAccept(response))
+  if (aggregation !== undefined) return finish(await respondGroups(service, permitted, request, aggregation, errors))
   const query = parseListQuery(view, request, service, errors)
   const store = narrowStore(fullStore, parseFieldSelection(view, request.fields, errors))
   const { values } = query.cursor ?? {}
@@ -49,8 +50,7 @@ export const list: Action = async (service, permitted) => {
     const page = await readFromReplica(session, (readSession) =>
       readListPage({ session: readSession, store, limits, cursorTokens, responseMemory, pathOf }, query, request),
     )
-    const response = listResponse(renderEnvelope(view, request, page, collection), headers['if-none-match'])
-    return offered.length === 0 ? response : varyingByAccept(response)
+    return finish(listResponse(renderEnvelope(view, request, page, collection), headers['if-none-match']))
   } catch (error) {
     if (!(await isCausedByQueryValue(error, session, store, query))) throw error
     throw new ApiError('bad-query', 'the database cannot read the value of a filter, or of "after"')

@@ -7,7 +7,7 @@ import type { FilterNames, ResourceView } from '../schema/resource-view'
 import { InclusionBuilder } from './build-inclusion'
 import { ConditionBuilder, searchOf } from './condition-builder'
 import { whereVisible } from './query'
-import type { QueryShape } from './shape'
+import type { InclusionShape, QueryShape } from './shape'
 
 /** Query shapes of one mount by their cache keys. The least recently used ones are evicted first. */
 export type QueryShapeCache = LRUCache<string, QueryShape>
@@ -25,12 +25,20 @@ export function newQueryShapeCache(): QueryShapeCache {
  * Estimated size in bytes. As measured, a filter takes up to 500 bytes, a sort column 100 bytes, a field of an included record
  * 500 bytes, and a column that is read for one 40 bytes.
  */
-function sizeOf({ filters, search, ordering, inclusion, includedRecords }: QueryShape, key: string): number {
-  let size = key.length + (filters.length + search.flat().length) * 500 + ordering.length * 100
-  for (const { view } of [...includedRecords, ...inclusion.lists]) {
-    size += view.outputFields.length * 500 + view.columns.length * 40
-  }
+function sizeOf({ filters, search, ordering, inclusion }: QueryShape, key: string): number {
+  return key.length + (filters.length + search.flat().length) * 500 + ordering.length * 100 + sizeOfIncluded(inclusion)
+}
+
+/** The size of the shapes of included records, at all depths. */
+function sizeOfIncluded({ records, lists }: InclusionShape): number {
+  let size = 0
+  for (const { view, inclusion } of records) size += sizeOfView(view) + sizeOfIncluded(inclusion)
+  for (const { view, shape } of lists) size += sizeOfView(view) + sizeOf(shape, shape.cacheKey)
   return size
+}
+
+function sizeOfView({ outputFields, columns }: ResourceView): number {
+  return outputFields.length * 500 + columns.length * 40
 }
 
 /**

@@ -19,6 +19,7 @@ const pageParameters: ReadonlySet<string> = new Set(['ordering', 'limit', 'page'
  * Parses the query string of PATCH or DELETE on a collection (specification: Bulk writes).
  * @param optional the optional parameters of the list
  * @param maxRecords maximum value of `max`, and its default
+ * @param hasMaxField whether the resource has a field `max`, for which the parameter could be mistaken
  * @param errors receives the errors of single parameters
  * @throws {ApiError} `bad-query` if the query string cannot be decoded or exceeds a limit
  */
@@ -26,6 +27,7 @@ export function parseBulkRequest(
   querystring: string,
   optional: ReadonlySet<OptionalName>,
   maxRecords: number,
+  hasMaxField: boolean,
   limits: Limits,
   errors: FieldErrors,
 ): BulkRequest {
@@ -33,7 +35,9 @@ export function parseBulkRequest(
   const maxima: string[] = []
   for (const { name, value, raw } of parsePairs(querystring, limits.parameters, 'bad-query')) {
     const isParameter = pageParameters.has(name) || (optional as ReadonlySet<string>).has(name)
-    if (name === 'max') maxima.push(value)
+    if (name === 'max' && hasMaxField)
+      errors.add(name, 'may mean the field or the parameter: write max__eq for the field')
+    else if (name === 'max') maxima.push(value)
     else if (isParameter && name !== 'search') {
       errors.add(name, `is not possible for a write of several records${name === 'limit' ? '; use max' : ''}`)
     } else filters.push(raw)

@@ -107,7 +107,7 @@ export const textQueryType = uncheckedTextType('tsquery', "'fat' & 'cat'", { max
 /** Value type of PostgreSQL's `jsonpath`, which shows numbers without an exponent: `1e131000` would become 131,000 digits. */
 export const jsonPathType = spelledType(
   `a jsonpath of at most ${maxParsedLength} characters, with exponents of at most two digits, as "$.a"`,
-  (text) => text.length <= maxParsedLength && !/[\d._]e[+-]?\d{3}/i.test(text),
+  (text) => text.length <= maxParsedLength && !/[\d._]e[+-]?[\d_]{3}/i.test(text),
   nullOperators,
 )
 

@@ -179,6 +179,15 @@ class Page {
   @Column({ length: 20 }) title!: string
 }
 
+/** Has a field with the name of the parameter. */
+@Entity()
+@Resource({ auth: byHeader, bulk: true })
+class Threshold {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() sensor!: number
+  @Column() max!: number
+}
+
 /** Without the option. */
 @Entity()
 @Resource({ auth: byHeader })
@@ -187,7 +196,7 @@ class Single {
   @Column({ length: 20 }) title!: string
 }
 
-const entities = [Project, Task, Entry, Tag, Seat, Shift, Bill, Folder, Remark, Page, Single]
+const entities = [Project, Task, Entry, Tag, Seat, Shift, Bill, Folder, Remark, Page, Threshold, Single]
 
 let world: World
 beforeAll(async () => {
@@ -472,6 +481,17 @@ describe('PATCH and DELETE by filter', () => {
     const reply = await send(world.url, `${method} /api/entry/?minutes=1`, { body: { note: 'x' }, headers })
     expect([reply.status, reply.json()]).toMatchObject([412, { detail: expect.stringMatching(/ETag of one record/) }])
     expect((await rowsOf('entry')).filter(({ minutes, note }) => Number(minutes) === 1 && note !== 'x')).toHaveLength(1)
+  })
+
+  test.each(['PATCH', 'DELETE'])('%s with "max" of a resource with a field "max" is 400', async (method) => {
+    await world.dataSource.getRepository(Threshold).clear()
+    await world.dataSource.getRepository(Threshold).insert([5, 9, 20].map((max) => ({ sensor: 3, max })))
+    const body = { sensor: 4 }
+    const refused = await request(`${method} /api/threshold/?sensor=3&max=5`, body)
+    expect([refused.status, refused.json()]).toMatchObject([400, { detail: expect.stringContaining('write max__eq') }])
+    expect(await world.dataSource.getRepository(Threshold).countBy({ sensor: 3 })).toBe(3)
+    const written = await request(`${method} /api/threshold/?sensor=3&max__eq=5`, body)
+    expect([written.status, written.text]).toEqual([200, expect.stringMatching(/"(updated|deleted)":1/)])
   })
 
   test.each(['PATCH', 'DELETE'])('with If-None-Match: *, %s writes nothing', async (method) => {

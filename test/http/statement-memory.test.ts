@@ -1,4 +1,4 @@
-import { AfterLoad, Column, Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
+import { AfterLoad, Column, Entity, ManyToOne, OneToMany, PrimaryGeneratedColumn, type Relation } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
 import { permitAll } from '../support/access'
@@ -68,9 +68,36 @@ class WideOwner {
   @ManyToOne(() => Wide) wide!: Wide
 }
 
+@Entity()
+@Resource({ auth: permitAll })
+class Case {
+  @PrimaryGeneratedColumn() id!: number
+  @OneToMany('Broad', 'case') broads!: Relation<Broad>[]
+}
+
+/** Belongs to lists that a request can include below a record. */
+@Entity()
+@Resource({ auth: permitAll })
+class Broad {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Case, 'broads') case!: Relation<Case>
+}
+for (let index = 0; index < wideCount; index++) Column({ type: 'int', nullable: true })(Broad.prototype, `f${index}`)
+
+@Entity()
+@Resource({ auth: permitAll })
+class CaseOwner {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Case) case!: Relation<Case>
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Sample, Named, Individual, Assignment, Guarded, Wide, WideOwner] })
+  world = await openWorld({
+    entities: [Sample, Named, Individual, Assignment, Guarded, Wide, WideOwner, Case, Broad, CaseOwner],
+  })
+  await world.dataSource.getRepository(Case).insert({})
+  await world.dataSource.getRepository(CaseOwner).insert({ case: { id: 1 } })
 })
 afterAll(async () => {
   await world.close()
@@ -111,6 +138,17 @@ test('selections of fields of included records with load listeners keep little m
   const before = heapInUse()
   for (let index = 60; index < 160; index++) await get(select(index))
   expect((heapInUse() - before) / 100).toBeLessThan(40 * 1024)
+})
+
+test('selections of fields of lists below included records are not kept if they are long', async () => {
+  const select = (index: number): string => {
+    const names = Array.from({ length: 150 }, (_, name) => `f${(name * 2 + (name < index ? 1 : 0)) % wideCount}`)
+    return `caseowner/?include=case(fields:id,include:(broads(fields:(${names.join()}))))`
+  }
+  for (let index = 0; index < 30; index++) expect((await get(select(index))).status).toBe(200)
+  const before = heapInUse()
+  for (let index = 30; index < 130; index++) await get(select(index))
+  expect((heapInUse() - before) / 100).toBeLessThan(50 * 1024)
 })
 
 /** Queries of 12,000 characters whose shapes differ for each index: by a name, in groups, or by the ordering. */
