@@ -270,6 +270,8 @@ export interface DatabaseFeatures {
   readonly needsDefaultExpressions: boolean
   /** Whether columns can have `ON UPDATE`, which the database applies only if an UPDATE changes the row. */
   readonly hasOnUpdate: boolean
+  /** Whether a SELECT computes its columns for rows that are sorted, also for those after its LIMIT. */
+  readonly computesBeforeSorting: boolean
   /** Maximum number of columns of a SELECT. */
   readonly maxColumns: number
   /** Whether a statement supports `RETURNING`. */

@@ -57,10 +57,11 @@ function includesVisible({ included, joins }: ListQuery): boolean {
 }
 
 /**
- * Whether a query sorts records with virtual columns, other than by their key. For the newest first, SQLite would compute these columns
- * for all records of the list, because each is before those that it has read so far.
+ * Whether a query sorts records with virtual columns, other than by their key, and the database would compute these columns for all
+ * records of the list: for the newest first, SQLite does, because each record is before those that it has read so far.
  */
-function sortsComputed({ view: { key, columns } }: Store, { ordering, included }: ListQuery): boolean {
+function sortsComputed({ view: { key, columns }, dialect }: Store, { ordering, included }: ListQuery): boolean {
+  if (!dialect.computesBeforeSorting) return false
   const [first] = ordering
   const isByKey = first?.alias === rootAlias && first.column === key.columns[0]
   return !isByKey && [columns, ...included.map(({ view }) => view.columns)].some(hasVirtual)

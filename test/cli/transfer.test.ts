@@ -371,6 +371,8 @@ test.each<readonly [name: string, file: string, content: string | Buffer, code: 
   ['no record', 'ndjson', '', 0, /^0 records imported/],
   ['a record of 66 kB', 'ndjson', `{"code":"a","gone":1,"extra":"${'x'.repeat(66_000)}"}\n`, 0, /^1 record imported/],
   ['an empty cell in the only column that is left', 'csv', 'gone,code\n1,a\n2,\n', 1, /^line 3: code/],
+  ['right quotes', 'csv', '\ufeff"code",gone\n"a""",""""\n"""b","5"" pipe"\n', 0, /^2 records imported/],
+  ['a quote without an end', 'csv', 'code,gone\na,"""\n', 1, /Quote Not Closed|Invalid Closing Quote/],
   ['a wrong quote', 'csv', 'code,gone\na,5" pipe\nb,\n', 1, /Invalid Opening Quote/],
   ['a wrong quote and a right one', 'csv', 'code,gone\na,5" pipe\nb,"x"\nc,"y"\n', 1, /Invalid Opening Quote/],
 ])('import with --omit of a file with %s', async (_, format, content, expected, message) => {

@@ -3,6 +3,7 @@ import { CommandError } from '../command-error'
 
 const [lineFeed, carriageReturn, comma, quote] = [0x0a, 0x0d, 0x2c, 0x22]
 
+const byteOrderMark = Buffer.from('\ufeff')
 /** A cell without text, which is written although it is the only one of its row. */
 const emptyCell = Buffer.from('""')
 
@@ -85,7 +86,16 @@ function requireNames(names: ReadonlySet<string>, present: readonly string[]): v
 
 /** Whether a cell has no quotes, or is in quotes and doubles those in its text. The first one of a file may begin with a byte order mark. */
 function hasRightQuotes(cell: Buffer): boolean {
-  return !cell.includes(quote) || /^(?:\xef\xbb\xbf)?"(?:[^"]|"")*"$/.test(cell.toString('latin1'))
+  if (!cell.includes(quote)) return true
+  const start = cell.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0
+  const end = cell.length - 1
+  if (cell[start] !== quote || cell[end] !== quote || end === start) return false
+  for (let index = start + 1; index < end; index++) {
+    if (cell[index] !== quote) continue
+    index++
+    if (index === end || cell[index] !== quote) return false
+  }
+  return true
 }
 
 /** The cells of a row as they are written, and its line break. */

@@ -149,6 +149,7 @@ export const mysql: Dialect = {
   indexesReferences: true,
   needsDefaultExpressions: false,
   hasOnUpdate: true,
+  computesBeforeSorting: false,
   maxColumns: 4096,
   supportsReturning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   settingsWarnings: async (dataSource, runSql) => {

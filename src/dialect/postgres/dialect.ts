@@ -155,6 +155,7 @@ export const postgres: Dialect = {
   indexesReferences: false,
   needsDefaultExpressions: false,
   hasOnUpdate: false,
+  computesBeforeSorting: false,
   maxColumns: 1664,
   supportsReturning: () => true,
   settingsWarnings: async ({ options }, runSql) => {
