@@ -14,8 +14,8 @@ export class BatchResults {
   readonly #limits: Limits
   readonly #responses: HttpResponse[] = []
   readonly #events: RequestEvent[] = []
-  /** The body that was parsed last. Only one is kept: parsed JSON can take twenty times the memory of its text. */
-  #parsed: { readonly index: number; readonly body: unknown } | undefined
+  /** The values of references so far, by their texts. */
+  readonly #values = new Map<string, unknown>()
   /** Number of bytes of all bodies. */
   #bytes = 0
   /** Length of all texts that were inserted for references. */
@@ -73,23 +73,16 @@ export class BatchResults {
    * @throws {ApiError} `bad-values`, and `body-too-large` if the texts of all references exceed `limits.body`
    */
   async lookUp(references: ReadonlyMap<number, readonly Reference[]>): Promise<ReadonlyMap<string, unknown>> {
-    const values = new Map<string, unknown>()
     const pause = startPauses()
     for (const [index, ofResult] of references) {
-      const body = this.#parse(index)
-      for (const reference of ofResult) {
-        const value = valueAt(body, reference)
-        values.set(textOf(reference), value)
-        this.#addInserted(value)
-      }
+      const unknown = ofResult.filter((reference) => !this.#values.has(textOf(reference)))
+      // The body is not kept: parsed JSON can take twenty times the memory of its text.
+      const body = unknown.length === 0 ? undefined : parseBody(this.responseOf(index))
+      for (const reference of unknown) this.#values.set(textOf(reference), valueAt(body, reference))
+      for (const reference of ofResult) this.#addInserted(this.#values.get(textOf(reference)))
       await pause()
     }
-    return values
-  }
-
-  #parse(index: number): unknown {
-    if (this.#parsed?.index !== index) this.#parsed = { index, body: parseBody(this.responseOf(index)) }
-    return this.#parsed.body
+    return this.#values
   }
 
   #addInserted(value: unknown): void {

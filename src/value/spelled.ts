@@ -104,10 +104,13 @@ export function uncheckedTextType(
 /** Value type of PostgreSQL's `tsquery`. */
 export const textQueryType = uncheckedTextType('tsquery', "'fat' & 'cat'", { maxLength: maxParsedLength })
 
+/** A number with an exponent of three or more digits, but not a part of a name. */
+const greatExponent = /(?<![\p{L}\p{N}_$])\d[\d_]*(?:\.[\d_]*)?e[+-]?[\d_]{3}/iu
+
 /** Value type of PostgreSQL's `jsonpath`, which shows numbers without an exponent: `1e131000` would become 131,000 digits. */
 export const jsonPathType = spelledType(
   `a jsonpath of at most ${maxParsedLength} characters, with exponents of at most two digits, as "$.a"`,
-  (text) => text.length <= maxParsedLength && !/[\d._]e[+-]?[\d_]{3}/i.test(text),
+  (text) => text.length <= maxParsedLength && !greatExponent.test(text.replace(/"(?:[^"\\]|\\.)*"|\\./gs, ' ')),
   nullOperators,
 )
 

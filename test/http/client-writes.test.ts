@@ -28,13 +28,22 @@ class Task {
   @Column({ length: 20 }) title!: string
   @Column({ type: 'integer', default: 1 }) size!: number
   /** Has the name of a parameter. */
-  @Column({ type: 'integer', default: 0 }) max!: number
+  @Column({ type: 'integer', default: 0 }) limit!: number
   @Column({ type: 'varchar', length: 20, unique: true, nullable: true }) code!: string | null
   @ManyToOne(() => Project, { nullable: true }) project!: Relation<Project> | null
 }
 
+/** Has a field with the name of the parameter `max`. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Threshold {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() max!: number
+}
+
 interface Resources {
   project: Project
+  threshold: Threshold
   task: Task
 }
 
@@ -44,7 +53,7 @@ let api: Client<Resources>
 const requests: string[] = []
 
 beforeAll(async () => {
-  world = await openWorld({ entities: [Project, Task], mount: { batch: true } })
+  world = await openWorld({ entities: [Project, Task, Threshold], mount: { batch: true } })
   api = createClient<Resources>(`${world.url}/api`, {
     fetch: (url, request) => {
       requests.push(`${request?.method} ${decodeURIComponent(String(url).slice(`${world.url}/api`.length))}`)
@@ -97,7 +106,7 @@ describe('Bulk writes', () => {
   const tasks = [
     { title: 'alpha', size: 1 },
     { title: 'beta', size: 2 },
-    { title: 'gamma', size: 2, max: 7 },
+    { title: 'gamma', size: 2, limit: 7 },
     { title: 'delta one', size: 3 },
   ]
   const matches: readonly (readonly [
@@ -111,7 +120,7 @@ describe('Bulk writes', () => {
     ['several filters', { size__gte: 2, title__like: '%a' }, {}, ['alpha', 'delta one']],
     ['a group', { or: [{ size: 1 }, { not: { size__lt: 3 } }] }, {}, ['beta', 'gamma']],
     ['a search', {}, { search: 'delta one' }, ['alpha', 'beta', 'gamma']],
-    ['a field with the name of a parameter', { max: 7 }, {}, ['alpha', 'beta', 'delta one']],
+    ['a field with the name of a parameter', { limit: 7 }, {}, ['alpha', 'beta', 'delta one']],
     ['a list of ids without a match', { id__in: [0] }, {}, ['alpha', 'beta', 'gamma', 'delta one']],
   ]
   test.each(matches)(
@@ -136,6 +145,15 @@ describe('Bulk writes', () => {
     ])
     const { errors } = await refusalOf(api.task.updateMany({ size: 9 }, { title: 'x'.repeat(21) }))
     expect(errors).toMatchObject([{ field: 'title' }])
+  })
+
+  test('a field with the name of the parameter max is a filter, and then the parameter is not possible', async () => {
+    await api.threshold.createMany([{ max: 5 }, { max: 9 }])
+    expect(await api.threshold.updateMany({ max: 5 }, { max: 6 })).toBe(1)
+    const refused = await refusalOf(api.threshold.deleteMany({ max__gt: 0 }, { max: 10 }))
+    expect([refused.status, refused.errors]).toMatchObject([400, [{ field: 'max' }]])
+    expect(await api.threshold.deleteMany({ max: 9 })).toBe(1)
+    expect((await api.threshold.list()).objects.map(({ max }) => max)).toEqual([6])
   })
 
   test('more records than max are a conflict, and nothing is written', async () => {
