@@ -109,6 +109,11 @@ async function renderPart(reading: IncludeReading, part: Part): Promise<readonly
   return rendered
 }
 
+/** The context of included records, which are never soft-deleted. */
+function ofLiveRecords(reading: IncludeReading): IncludeReading {
+  return reading.readsDeleted ? { ...reading, readsDeleted: false } : reading
+}
+
 /** Adds an included record, or null, to each record. @param rendered the records of the rows */
 async function addRecords(
   reading: IncludeReading,
@@ -134,7 +139,14 @@ async function addRecords(
     }
   }
   const rows = await mapWithPauses(presentRows, (raw) => sliceOf(raw, position, length))
-  const related = await renderPart(reading, { store, inclusion, rows, wholeRows: presentRows, positions, isListed })
+  const related = await renderPart(ofLiveRecords(reading), {
+    store,
+    inclusion,
+    rows,
+    wholeRows: presentRows,
+    positions,
+    isListed,
+  })
   for (const [index, one] of related.entries()) {
     const owner = rendered[present[index] ?? -1]
     if (owner === undefined) continue
@@ -178,7 +190,7 @@ async function addListsOf(
   reading.left.rows -= shownRows.length
   await reading.pause()
   const inclusion = query.inclusion ?? nothing
-  const all = await renderStatement(reading, store, query, inclusion, shownRows, true)
+  const all = await renderStatement(ofLiveRecords(reading), store, query, inclusion, shownRows, true)
   await reading.pause()
   const related = all.values()
   const lists = new Map(shown.map(([text, ofParent]) => [text, ofParent.flatMap(() => related.next().value ?? [])]))

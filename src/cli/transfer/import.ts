@@ -90,14 +90,19 @@ async function* withoutFields({ format, omit }: Import, chunks: AsyncIterable<Bu
     records.push(omission.omit(record))
     bytes += record.length
     if (bytes < maxChunkBytes) continue
-    yield Buffer.concat(records)
+    yield* chunkOf(records)
     records = []
     bytes = 0
   }
   // Without the end of the body, the service imports nothing.
   omission.requireFound()
-  // `fetch` of Node.js never ends a body after an empty chunk.
-  if (bytes > 0) yield Buffer.concat(records)
+  yield* chunkOf(records)
+}
+
+/** The bytes of records, if there are any: `fetch` of Node.js never ends a body after an empty chunk. */
+function chunkOf(records: readonly Buffer[]): readonly Buffer[] {
+  const chunk = Buffer.concat(records)
+  return chunk.length === 0 ? [] : [chunk]
 }
 
 /** Size of the chunks of a body, as of those that are read from a file. */
