@@ -93,7 +93,7 @@ function countResponse({ resource }: PermittedRequest, name: 'updated' | 'delete
 interface Matching {
   readonly query: ListQuery
   readonly max: number
-  /** Whether `max` depends on the size of the body. */
+  /** Whether `max` depends on the size of the values in the body. */
   readonly isLimitedBySize?: boolean
 }
 

@@ -6,7 +6,7 @@ import { longBytes } from './long-columns'
 import { columnSql, mayBeNull, selection } from './row'
 import type { SelectedColumns, Store } from './store'
 
-/** The parts of a query that determine which values its statement reads. */
+/** The parts of a query that determine which values its statement reads, and whether soft-deleted records are among them. */
 export type ReadQuery = Pick<Query, 'select' | 'cursor' | 'ordering' | 'included' | 'readsDeleted'>
 
 /**

@@ -126,7 +126,10 @@ export interface RequestLimits {
    * that a PATCH on a collection may write to all records. Default: 16 MiB.
    */
   readonly pageBytes: number
-  /** Size of one record in the database, in bytes; larger records are not shown. Default: 64 MiB. */
+  /**
+   * Size of one record in the database, in bytes; larger records are not shown. Also the size of the response to an array, and of all
+   * results of a batch; larger ones are refused with 413. Default: 64 MiB.
+   */
   readonly itemBytes: number
   /**
    * Total size of the large bodies that the process is receiving, and of the large responses that it is reading or sending,
