@@ -69,8 +69,13 @@ export function aggregateMember(store: Store, aggregate: Aggregate): Member {
     return { name, sql, read: sql, toJson: toCount }
   }
   if (aggregate.function === 'min' || aggregate.function === 'max') {
-    const sql = `${aggregate.function.toUpperCase()}(${column})`
-    return { name, sql, read: dialect.selectSql(stored, sql), toJson: columnRenderer(stored, on.field, dataSource) }
+    const sqlOf = (value: string): string => `${aggregate.function.toUpperCase()}(${value})`
+    return {
+      name,
+      sql: sqlOf(dialect.comparisonSql(stored, column)),
+      read: dialect.selectSql(stored, sqlOf(column)),
+      toJson: columnRenderer(stored, on.field, dataSource),
+    }
   }
   if (isFloat(aggregate)) {
     const sql = floatSql(store, aggregate, stored, column)

@@ -107,10 +107,16 @@ export const textQueryType = uncheckedTextType('tsquery', "'fat' & 'cat'", { max
 /** A number with an exponent of three or more digits, but not a part of a name. */
 const greatExponent = /(?<![\p{L}\p{N}_$])\d[\d_]*(?:\.[\d_]*)?e[+-]?[\d_]{3}/iu
 
-/** Value type of PostgreSQL's `jsonpath`, which shows numbers without an exponent: `1e131000` would become 131,000 digits. */
+/**
+ * Value type of PostgreSQL's `jsonpath`, which shows numbers without an exponent: `1e131000` would become 131,000 digits. Comments,
+ * which PostgreSQL does not store, are refused: a quote in one does not begin a text.
+ */
 export const jsonPathType = spelledType(
-  `a jsonpath of at most ${maxParsedLength} characters, with exponents of at most two digits, as "$.a"`,
-  (text) => text.length <= maxParsedLength && !greatExponent.test(text.replace(/"(?:[^"\\]|\\.)*"|\\./gs, ' ')),
+  `a jsonpath of at most ${maxParsedLength} characters, without comments and with exponents of at most two digits, as "$.a"`,
+  (text) =>
+    text.length <= maxParsedLength &&
+    !text.includes('/*') &&
+    !greatExponent.test(text.replace(/"(?:[^"\\]|\\.)*"|\\./gs, ' ')),
   nullOperators,
 )
 

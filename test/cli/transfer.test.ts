@@ -369,6 +369,7 @@ test.each<readonly [name: string, file: string, content: string | Buffer, code: 
   ['a byte that is not UTF-8', 'ndjson', Buffer.from('{"code":"\xfc","gone":1}\n', 'latin1'), 1, /not UTF-8/],
   ['a byte order mark', 'ndjson', '\ufeff{"code":"a","gone":1}\n{"code":"b","gone":2}', 0, /^2 records imported/],
   ['no record', 'ndjson', '', 0, /^0 records imported/],
+  ['no record but a byte order mark', 'ndjson', '\ufeff', 0, /^0 records imported/],
   ['a record of 66 kB', 'ndjson', `{"code":"a","gone":1,"extra":"${'x'.repeat(66_000)}"}\n`, 0, /^1 record imported/],
   ['an empty cell in the only column that is left', 'csv', 'gone,code\n1,a\n2,\n', 1, /^line 3: code/],
   ['right quotes', 'csv', '\ufeff"code",gone\n"a""",""""\n"""b","5"" pipe"\n', 0, /^2 records imported/],

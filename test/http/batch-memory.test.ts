@@ -102,6 +102,16 @@ test('Batches: if the results are longer than a record may be, nothing is writte
   expect(await plains(world)).toHaveLength(1)
 })
 
+test('Batches: the results are counted in bytes', async () => {
+  const world = await open({ itemBytes: 30_000 })
+  // 12,000 characters of 3 bytes each.
+  await world.dataSource.getRepository(Story).update(2, { body: '語'.repeat(12_000) })
+  expect((await batch(world, [create, keep(3), keep(4)])).status).toBe(200)
+  const refused = await batch(world, [create, keep(2)])
+  expect([refused.status, refused.json()]).toMatchObject([413, { index: 1 }])
+  expect(await plains(world)).toHaveLength(1)
+})
+
 test('Batches: after the time limit of a transaction, nothing is written', async () => {
   const world = await open({ bulkTime: 1 })
   const refused = await batch(world, Array(100).fill(create))

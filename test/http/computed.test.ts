@@ -219,5 +219,19 @@ test('computed decimals are found and grouped by the value that they show', asyn
     const groups = (await get(`quotient?aggregate=count&by=${field}`)).json() as { objects: Record<string, unknown>[] }
     const expected = [1, 0, 2].map((index) => ({ [field]: objects[index]?.[field], count: index === 0 ? 2 : 1 }))
     expect(groups.objects).toEqual(expected)
+    for (const bound of ['min', 'max']) {
+      const query = `quotient?aggregate=${field}__${bound}&by=id`
+      const sorted = (await get(`${query}&ordering=${field}__${bound},id`)).json() as { objects: { id: number }[] }
+      expect(sorted.objects.map(({ id }) => id)).toEqual([2, 1, 4, 3])
+      for (const [operator, keys] of [
+        ['', [2]],
+        ['__lte', [2]],
+        ['__gt', [1, 3, 4]],
+      ] as const) {
+        const filtered = `${query}&${field}__${bound}${operator}=${objects[1]?.[field]}`
+        const found = (await get(filtered)).json() as { objects: { id: number }[] }
+        expect([filtered, found.objects.map(({ id }) => id)]).toEqual([filtered, keys])
+      }
+    }
   }
 })

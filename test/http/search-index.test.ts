@@ -129,6 +129,9 @@ test.each<readonly [string, readonly number[]]>([
   ['login -', [1, 3, 4]],
   ['---', []],
   ['  ', [1, 2, 3, 4]],
+  // Each record with `login` also has words that begin with `log`.
+  ['log login', [1, 3, 4]],
+  ['login log logi', [1, 3, 4]],
   ['unsearched', []],
 ])('search=%s finds the articles %j', async (search, ids) => {
   expect(await idsOf(`article/?search=${encodeURIComponent(search)}`)).toEqual(ids)
@@ -188,6 +191,19 @@ test('filters, the row scope, counts, groups, and pages apply to a search', asyn
   const get = async (query: string) => (await send(world.url, `GET /api/article/?${query}`)).json()
   expect(await get('search=login&count=exact&limit=0')).toMatchObject({ meta: { total: 3 } })
   expect(await get('search=login&aggregate=count')).toMatchObject({ objects: [{ count: 3 }] })
+})
+
+test('long words are found; SQLite compares their first 64 characters', async () => {
+  const word = 'long'.repeat(17)
+  const titles = [word, `${word}er`, word.slice(0, -1), word.slice(0, 63)]
+  const ids: number[] = []
+  for (const title of titles) {
+    const { json } = await send(world.url, 'POST /api/article/', { body: { title, body: null } })
+    ids.push((json() as { id: number }).id)
+  }
+  const count = isSqlite ? 3 : 2
+  expect(await idsOf(`article/?search=${word}`)).toEqual(ids.slice(0, count))
+  for (const id of ids) await send(world.url, `DELETE /api/article/${id}/`)
 })
 
 test('records with a key of several columns are searched', async () => {

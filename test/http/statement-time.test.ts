@@ -185,6 +185,9 @@ describe('a time limit', () => {
       'page/?ordering=-spaces&limit=1&fields=id',
       'remark/?page__spaces=-1',
       'remark/?ordering=page__spaces&limit=1',
+      // Only selected.
+      'page/?limit=1000&fields=spaces',
+      'remark/?limit=1000&include=page(fields:spaces)',
     ])('ends comparisons and computations with long texts: %s', async (path) => {
       expect((await get(path)).status).toBe(503)
     })

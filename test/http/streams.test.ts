@@ -235,6 +235,12 @@ test.each([
   expect([got['content-type']?.split(';')[0], got.vary]).toEqual([type, 'Accept, Authorization'])
 })
 
+test('groups depend on Accept as well: they are JSON only', async () => {
+  const json = await get('part/?aggregate=count')
+  expect([json.status, json.headers.vary]).toEqual([200, expect.stringMatching(/^Accept\b/)])
+  expect((await get('part/?aggregate=count', { accept: 'text/csv' })).status).toBe(400)
+})
+
 test('the parameter format has precedence over Accept', async () => {
   const json = await get('maker/?format=json', { accept: 'text/csv' })
   expect(json.headers['content-type']).toBe('application/json; charset=utf-8')

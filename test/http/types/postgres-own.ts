@@ -107,6 +107,7 @@ export const postgresOwn: readonly TypeRow[] = [
       '$ + .5e100',
       '$.a + "x" + 1.5e100',
       '1_0e1_3_1_0',
+      '$.a ? (/*"*/ @ > 1e131000 /*"*/)',
       `${'$+'.repeat(50_000)}1`,
       5,
     ],
