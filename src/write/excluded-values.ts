@@ -3,7 +3,7 @@ import type { ResolvedPolicy } from '../query/policies'
 import { type ChangeSet, type Comparison, type Condition, rootAlias } from '../query/query'
 import { hasRowConditions } from '../read/select'
 import type { ColumnMetadata } from '../schema/metadata'
-import { isSameValue } from '../value/value-type'
+import { isSameValue, type OperatorName, type ValueType } from '../value/value-type'
 import type { Change } from './change'
 import { writtenValues } from './changed-references'
 import type { WriteStore } from './write-store'
@@ -62,7 +62,7 @@ function matches(
 ): boolean | undefined {
   switch (condition.type) {
     case 'compare':
-      return isEqual(policy, condition, written)
+      return isMatch(policy, condition, written)
     case 'not': {
       const result = matches(policy, condition.condition, written)
       return result === undefined ? undefined : !result
@@ -79,8 +79,8 @@ function matches(
   }
 }
 
-/** The result of a comparison for equality of which all columns are written; undefined for others. */
-function isEqual(
+/** The result of a comparison of which all columns are written; undefined if only the database can tell. */
+function isMatch(
   { values }: ResolvedPolicy,
   { on: { alias, field }, operator, valuesIndex }: Comparison,
   written: ReadonlyMap<ColumnMetadata, unknown>,
@@ -89,9 +89,47 @@ function isEqual(
   if (alias !== rootAlias || stored === undefined || field.columns.length > 1 || !written.has(stored.column)) {
     return undefined
   }
-  // The database compares the values of other types in another way, such as date-times by the second.
-  if (field.valueType.exact !== true || stored.valueColumn.transformer !== undefined) return undefined
-  if (operator !== 'eq' && operator !== 'in') return undefined
+  if (stored.valueColumn.transformer !== undefined) return undefined
   const value = written.get(stored.column)
-  return (values[valuesIndex] ?? []).some((one) => isSameValue(field.valueType, one, value))
+  const compare = comparisonOf(field.valueType, operator)
+  if (compare === undefined) return undefined
+  return (values[valuesIndex] ?? []).some((operand) => compare(value, operand))
+}
+
+type Compare = (value: unknown, operand: unknown) => boolean
+
+/**
+ * How values of a type are compared; undefined if the database compares them in another way, such as date-times by the second. Like in
+ * the database, null matches no operator other than `is`.
+ */
+function comparisonOf(valueType: ValueType, operator: OperatorName): Compare | undefined {
+  const isSame: Compare = (value, operand) => isSameValue(valueType, value, operand)
+  if (operator === 'is') {
+    return (value, operand) => {
+      if (typeof operand === 'boolean') return isSame(value, operand)
+      return (value === null) === (operand === 'null')
+    }
+  }
+  const isDate = valueType.name === 'date'
+  if (valueType.exact !== true && !isDate) return undefined
+  if (operator === 'eq' || operator === 'in') return isSame
+  if (operator === 'ne') return (value, operand) => value !== null && !isSame(value, operand)
+  const isInOrder = orders[operator]
+  if (isInOrder === undefined || !(isDate || valueType.name === 'integer' || valueType.name === 'float'))
+    return undefined
+  const toOrdered = (value: unknown): Ordered => {
+    const json = valueType.toJson(value)
+    // Integers beyond 2^53 are texts.
+    return valueType.name === 'integer' ? BigInt(String(json)) : (json as Ordered)
+  }
+  return (value, operand) => value !== null && isInOrder(toOrdered(value), toOrdered(operand))
+}
+
+type Ordered = string | number | bigint
+
+const orders: Readonly<Partial<Record<OperatorName, (value: Ordered, operand: Ordered) => boolean>>> = {
+  lt: (value, operand) => value < operand,
+  lte: (value, operand) => value <= operand,
+  gt: (value, operand) => value > operand,
+  gte: (value, operand) => value >= operand,
 }

@@ -10,6 +10,7 @@ import {
 } from 'typeorm'
 import { type Principal, Resource, type Rule } from 'typeorm-resources'
 import { type Reply, send } from '../client'
+import { isMariadb } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /**
@@ -73,10 +74,48 @@ class Draft {
   @Column({ length: 10 }) code!: string
 }
 
+/** Its scope compares with other operators. */
+@Entity()
+@Resource({
+  auth,
+  bulk: true,
+  scope: () => ({
+    status__ne: 'private',
+    rank__lte: 2,
+    size__gt: 0,
+    on__is: 'true',
+    day__gte: '2024-01-01',
+    note__is: 'not_null',
+  }),
+})
+@Unique(['status', 'rank', 'size', 'on', 'day', 'code'])
+class Sheet {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 10, default: 'public' }) status!: string
+  @Column('bigint', { default: 1 }) rank!: string
+  @Column({ type: isMariadb ? 'double' : 'double precision', default: 1.5 }) size!: number
+  @Column({ default: true }) on!: boolean
+  @Column('date', { default: '2024-01-01' }) day!: string
+  @Column({ type: 'varchar', length: 10, nullable: true, default: 'a' }) note!: string | null
+  @Column({ length: 10 }) code!: string
+}
+
+const excluded: readonly Partial<Sheet>[] = [
+  { status: 'private' },
+  { rank: '9007199254740993' },
+  { rank: '3' },
+  { size: 0 },
+  { size: -0.5 },
+  { on: false },
+  { day: '2023-12-31' },
+]
+/** The rank in a body: a number if a double can represent it. */
+const toBody = (sheet: Partial<Sheet>): object => ({ ...sheet, ...(sheet.rank === '3' && { rank: 3 }) })
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Item, Part, Member, Draft],
+    entities: [Item, Part, Member, Draft, Sheet],
     columnOrder: 0,
     mount: { batch: true },
     seed: async ({ manager }) => {
@@ -84,6 +123,8 @@ beforeAll(async () => {
         await manager.insert(entity, { team: 1, code: 'own' })
         await manager.insert(entity, { team: 2, code: 'taken' })
       }
+      for (const sheet of excluded) await manager.insert(Sheet, { ...sheet, code: 'taken' })
+      await manager.insert(Sheet, { code: 'own' })
       await manager.insert(Member, { team: 2, code: 'taken' })
     },
   })
@@ -124,6 +165,28 @@ test.each(cases.map(([title, line, body, headers = {}]) => ({ title, line, body,
     expect([taken.status, taken.text]).toEqual([free.status, free.text])
   },
 )
+
+test.each(excluded.map((sheet) => ({ ...sheet })))('other operators: %j', async (sheet) => {
+  const requests = (code: string): Promise<readonly Reply[]> =>
+    Promise.all([
+      request('POST sheet/', { ...toBody(sheet), code }),
+      request('POST sheet/', [{ code: 'new' }, { ...toBody(sheet), code }]),
+      request('PATCH sheet/?code=own', { ...toBody(sheet), code }),
+    ])
+  const [free, taken] = [await requests('free'), await requests('taken')]
+  expect(free.map(({ status }) => status)).toEqual([403, 403, 403])
+  expect(taken.map(({ text }) => text)).toEqual(free.map(({ text }) => text))
+})
+
+test('other operators permit values in scope', async () => {
+  const sheet = { status: 'open', rank: 2, size: 0.5, on: true, day: '2024-01-01', note: 'b' }
+  const replies = [
+    await request('POST sheet/', { ...sheet, code: 'mine' }),
+    await request('POST sheet/', { ...sheet, code: 'mine' }),
+    await request('POST sheet/', { ...sheet, note: null, code: 'c' }),
+  ]
+  expect(replies.map(({ status }) => status)).toEqual([201, 409, 403])
+})
 
 test('the path of a new record', async () => {
   const put = (code: string): Promise<Reply> => request(`PUT member/2,${code}/`, {}, { 'If-None-Match': '*' })
