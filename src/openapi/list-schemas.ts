@@ -90,7 +90,6 @@ function metaSchema({ name, optionalParameters }: ResourceView): JsonSchema {
  * follow and their number.
  */
 export function includedSchemas(view: ResourceView): readonly (readonly [SchemaName, JsonSchema])[] {
-  const { optionalParameters } = view
   const relations = [...includedRelations(view)]
   if (relations.length === 0) return []
   const members = relations.flatMap(([name, { relation, target, path }]): readonly Member[] => {
@@ -98,7 +97,7 @@ export function includedSchemas(view: ResourceView): readonly (readonly [SchemaN
     if (leadsToOne(relation)) return [optional(path, anyOf([...records, { type: 'null' }]))]
     const filter = filterOnParent(target, view, relation)
     // Filters that follow the relation do not find soft-deleted records.
-    const mayBeDeleted = optionalParameters.has('deleted') && !target.fields.has(filter ?? '')
+    const mayBeDeleted = view.may.restore !== undefined && !target.fields.has(filter ?? '')
     const hasFilter = filter !== undefined && !mayBeDeleted
     const next = {
       type: hasFilter ? 'string' : ['string', 'null'],

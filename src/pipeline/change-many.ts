@@ -93,19 +93,20 @@ function countResponse({ resource }: PermittedRequest, name: 'updated' | 'delete
 interface Matching {
   readonly query: ListQuery
   readonly max: number
-  /** Whether `max` depends on the size of the values in the body. */
-  readonly isLimitedBySize?: boolean
+  /** What the client can do if more records match, besides adding filters. */
+  readonly fix: string
 }
 
 /**
  * Limits the number of records to which long values are written: otherwise a body of 1 MB could write 1 GB with one statement. All
  * together may have as many characters as the records of a page have bytes.
  */
-function withRoomFor(changes: ChangeSet, { query, max }: Matching, { pageBytes }: Limits): Matching {
+function withRoomFor(changes: ChangeSet, matching: Matching, { pageBytes }: Limits): Matching {
   const room = Math.max(1, Math.floor(pageBytes / jsonLength([...changes.values()])))
-  if (room >= max) return { query, max }
+  if (room >= matching.max) return matching
   // Like `parseListQuery`: one record more than its limit.
-  return { query: { ...query, limit: readLimitOf(room) + 1 }, max: room, isLimitedBySize: true }
+  const query = { ...matching.query, limit: readLimitOf(room) + 1 }
+  return { query, max: room, fix: 'or send shorter values (limits.pageBytes)' }
 }
 
 /**
@@ -144,7 +145,7 @@ export async function parseMatching(service: Service, request: PermittedRequest)
   const query = parseListQuery(view, { ...list, limit: readLimitOf(max) }, service, errors)
   errors.raise('bad-query')
   await store.policies?.checkAccess(query.guardedViews)
-  return { query: { ...query, cursor: undefined }, max }
+  return { query: { ...query, cursor: undefined }, max, fix: `or raise max (at most ${view.bulk})` }
 }
 
 /**
@@ -179,13 +180,12 @@ interface MatchingWrite {
  */
 async function writeMatching(
   request: PermittedRequest,
-  { query, max, isLimitedBySize }: Matching,
+  { query, max, fix }: Matching,
   action: BulkAction,
   write: MatchingWrite,
 ): Promise<number> {
   const { store, session, principal } = request
   const { view, dialect } = store
-  const fix = isLimitedBySize ? 'or send shorter values (limits.pageBytes)' : `or raise max (at most ${view.bulk})`
   // Owners are compared with the stored values, so they are read too.
   const select = view.owner === undefined ? 'key' : 'columns'
   const readingStore = view.owner === undefined ? store : withOwners(store)

@@ -60,7 +60,8 @@ export async function prepareKeyed(
       return typeof outcome === 'function' ? outcome(file) : outcome
     }
     const { response, isReplay } = await runKeyed(service, request, idempotency, key, payload, run)
-    if (isReplay && !(await mayRead(request))) return response
+    // Since the response was stored, others may have changed the relations of the record.
+    if (isReplay && !(await request.mayRead(request.resource.name))) return response
     return including(response, parseKey(store.view, writtenSegment(response.headers) ?? segment ?? ''))
   }
 }
@@ -71,8 +72,9 @@ function bodiesOf(
   request: PermittedRequest,
   file: ImportFile | undefined,
 ): ReceivedRecords | Promise<readonly { readonly body: Body }[]> {
-  if (file !== undefined)
+  if (file !== undefined) {
     return recordsOfImport(service, request, file)(new FieldErrors(), startTimeLimit(service.limits))
+  }
   return request.restores ? [] : readBodies(service, request).then((read) => [read].flat().map((body) => ({ body })))
 }
 
@@ -118,14 +120,6 @@ async function runKeyed(
     throw notSentAgain('the request', 'its record')
   }
   return { response, isReplay }
-}
-
-/**
- * Whether the principal may read the record of a stored response. Since it was stored, others may have changed the relations of the
- * record.
- */
-export function mayRead({ mayRead: mayReadResource, resource }: PermittedRequest): Promise<boolean> {
-  return mayReadResource(resource.name)
 }
 
 /**

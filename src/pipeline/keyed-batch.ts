@@ -8,15 +8,7 @@ import type { AdmittedOperation } from './batch-admission'
 import { BatchResults } from './batch-results'
 import { runOnce, secretResponse } from './idempotency'
 import { withoutIncludes } from './included-item'
-import {
-  areVisible,
-  isRestricted,
-  keysOf,
-  mayRead,
-  notSentAgain,
-  readableFields,
-  requireIdempotency,
-} from './keyed-action'
+import { areVisible, isRestricted, keysOf, notSentAgain, readableFields, requireIdempotency } from './keyed-action'
 import type { PermittedRequest, Service } from './service'
 
 /** A batch with the header `Idempotency-Key`. */
@@ -66,8 +58,12 @@ export async function runKeyedBatch(service: Service, batch: KeyedBatch): Promis
     if (!(await areVisible(request, keys))) throw notSentAgain('the batch', `the record of operation ${index}`)
   }
   if (operations.every(({ including }) => including === withoutIncludes)) return response
+  // Since the results were stored, others may have changed the relations of their records.
   const included = await Promise.all(
-    operations.map(async (one) => ((await mayRead(one.request)) ? one : { ...one, including: withoutIncludes })),
+    operations.map(async (one) => {
+      const { mayRead, resource } = one.request
+      return (await mayRead(resource.name)) ? one : { ...one, including: withoutIncludes }
+    }),
   )
   return { ...response, body: (await respondToBatch(service, stored, included)).body }
 }

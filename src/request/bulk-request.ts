@@ -35,9 +35,9 @@ export function parseBulkRequest(
   const maxima: string[] = []
   for (const { name, value, raw } of parsePairs(querystring, limits.parameters, 'bad-query')) {
     const isParameter = pageParameters.has(name) || (optional as ReadonlySet<string>).has(name)
-    if (name === 'max' && hasMaxField)
+    if (name === 'max' && hasMaxField) {
       errors.add(name, 'may mean the field or the parameter: write max__eq for the field')
-    else if (name === 'max') maxima.push(value)
+    } else if (name === 'max') maxima.push(value)
     else if (isParameter && name !== 'search') {
       errors.add(name, `is not possible for a write of several records${name === 'limit' ? '; use max' : ''}`)
     } else filters.push(raw)

@@ -48,8 +48,9 @@ export function buildAuditLog(
         await insert(session, table, entries)
       }
       // The listeners of live lists receive the entries of the other case as events.
-      if (!hasListeners)
+      if (!hasListeners) {
         session.observer.recordTable(session.runner, { table: tablePath, ids: undefined, isDeletion: false })
+      }
     },
   }
 }

@@ -67,6 +67,12 @@ interface Included {
   readonly pages_next: string | null
 }
 
+test('the document says that such a path may be null', async () => {
+  const { text } = await get('openapi.json')
+  expect(text).toMatch(/"tags_next":\{"type":\["string","null"\]/)
+  expect(text).toMatch(/"pages_next":\{"type":"string"/)
+})
+
 test.each([
   ['book/1/?', true],
   ['book/2/?deleted=only&', false],
