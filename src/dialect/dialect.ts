@@ -163,6 +163,11 @@ export interface SqlExpressions {
   /** SQL and checks of keyset paging for a sort column. Cursors hold exact values. */
   readonly cursorSql: (stored: StoredColumn, column: string) => CursorSql
   /**
+   * The predicate, of which the database expects that most rows match it: it then prefers the indexes of other predicates.
+   * PostgreSQL, MySQL and MariaDB have statistics instead.
+   */
+  readonly likelySql: (predicate: string) => string
+  /**
    * Predicate that is always true, and that aborts the statement when its time limit is exceeded; undefined if the
    * database enforces the limit by itself.
    * @param column a column; the time is checked for each row of its table that the database evaluates

@@ -138,19 +138,30 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
  * Builds the SQL of a query's condition and cursor. It binds the same values as {@link bindConditionValues}.
  * @param options.root alias of the table of the query's resource
  * @param options.otherValues number of values that the statement binds for other conditions
+ * @param options.isLikely finds the comparisons that most records match, among those that a key selects: the database should then
+ * use the index of the key. Default: none
  */
 export function conditionSql(
   store: Store,
   query: Query,
-  { root = rootAlias, otherValues = 0 }: { readonly root?: string; readonly otherValues?: number } = {},
+  {
+    root = rootAlias,
+    otherValues = 0,
+    isLikely = noComparison,
+  }: {
+    readonly root?: string
+    readonly otherValues?: number
+    readonly isLikely?: (comparison: Comparison) => boolean
+  } = {},
 ): ConditionSql {
   const { values: boundValues, bind } = collectValues()
   const parameters: ObjectLiteral = {}
   const visitorOf = (bind: Bind): ConditionVisitor => ({
     policies: store.policies,
     compare: (comparison, operands, { repeatedJoins, visibility }) => {
-      const sql = comparisonSql(comparison, operands, store.dataSource, bind)
       const { alias, field } = comparison.on
+      const compared = comparisonSql(comparison, operands, store.dataSource, bind)
+      const sql = alias === root && isLikely(comparison) ? store.dialect.likelySql(compared) : compared
       const timeLimit = mayReadLongValues(store, comparison) ? timeLimitAt(store, alias, field.columns) : undefined
       const join = repeatedJoin(store, repeatedJoins, comparison)
       const predicate =
@@ -205,6 +216,11 @@ export function conditionSql(
   const parts = [timeLimitSql ?? '', ...sortTimeLimits(store, query), ...conditions, keysetPredicate ?? '']
   return { sql: andSql(parts), joinVisibility, parameters }
 }
+
+const noComparison = (): boolean => false
+
+/** For conditions on records that are all selected by a key. */
+export const anyComparison = (): boolean => true
 
 /**
  * Maximum number of bound values for which a statement needs no time limit: with so few short values, SQLite takes less

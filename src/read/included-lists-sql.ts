@@ -3,7 +3,14 @@ import { selectFrom } from '../connection/compile'
 import type { Dialect } from '../dialect/dialect'
 import { type Condition, type FieldRef, type IncludedList, rootAlias, tableAlias } from '../query/query'
 import { foreignKeyIndexes } from './foreign-key-index'
-import { addParentKey, type IncludedQuery, keyAlias, parentKeySql, relatedQuery } from './included-sql'
+import {
+  addParentKey,
+  type IncludedQuery,
+  keyAlias,
+  parentKeySql,
+  type RelatedCondition,
+  relatedQuery,
+} from './included-sql'
 import { viewTimeLimit } from './join-sql'
 import type { ValueLimit } from './measure'
 import { keyName, renameDiscriminator } from './related-sql'
@@ -37,12 +44,8 @@ const positionName = tableAlias('position')
 const parentKeyName = (index: number): string => tableAlias(`parent_key${index}`)
 
 /** SQL of the statement that reads the lists of several parents. */
-export interface ListsSql {
+export interface ListsSql extends RelatedCondition {
   readonly form: ListsForm
-  /** Condition on the related records. */
-  readonly condition: ConditionSql
-  /** Predicate that the field of {@link parentFieldOf} has one of the keys of the parents. */
-  readonly hasParent: string
   /** Placeholder for the number of rows of one list; with the form `together`, of all lists. */
   readonly maxLength: string
 }
@@ -58,11 +61,16 @@ export type ListsForm = Dialect['listsPerParent'] | 'together'
  * key: without one, each subquery would read the whole table. PostgreSQL does this also for a list with LIMIT whose filters
  * follow relations, because it expects to find a matching record soon: 1,000 lists of 100 records took eight seconds.
  */
-export function listsFormOf({ dialect, dataSource }: Store, { relation, query }: IncludedList): ListsForm {
-  if (dialect.listsPerParent === 'lateral' && followsRelations(query.where)) return 'window'
+export function listsFormOf(store: Store, list: IncludedList): ListsForm {
+  const { dialect } = store
+  if (dialect.listsPerParent === 'lateral' && followsRelations(list.query.where)) return 'window'
+  return isParentIndexed(store, list) ? dialect.listsPerParent : 'window'
+}
+
+/** Whether an index finds the related records of a parent. A junction table has one. */
+export function isParentIndexed({ dataSource }: Store, { relation }: IncludedList): boolean {
   const foreignKey = relation.isManyToMany ? undefined : relation.inverseRelation
-  if (foreignKey === undefined) return dialect.listsPerParent
-  return foreignKeyIndexes(foreignKey.entityMetadata, dataSource)(foreignKey) ? dialect.listsPerParent : 'window'
+  return foreignKey === undefined || foreignKeyIndexes(foreignKey.entityMetadata, dataSource)(foreignKey)
 }
 
 /** Whether a filter of the request follows a relation. Row scopes do not count: most records of a list are usually visible. */

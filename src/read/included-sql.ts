@@ -28,15 +28,23 @@ export interface IncludedQuery {
   readonly keyPosition: number
 }
 
+/** SQL of the condition on the related records of certain parents. */
+export interface RelatedCondition {
+  /** Condition on the related records. */
+  readonly condition: ConditionSql
+  /** Predicate that a related record has one of the parents. */
+  readonly hasParent: string
+}
+
 /** Builds the SELECT of the list of a single parent, in its order, without LIMIT. */
 export function singleListQuery(
   store: Store,
   included: IncludedQuery,
-  condition: ConditionSql,
+  { condition, hasParent }: RelatedCondition,
   valueLimit: ValueLimit,
 ): Builder {
   const { query } = included
-  const builder = relatedQuery(store, included, condition)
+  const builder = relatedQuery(store, included, condition).andWhere(hasParent)
   addOrdering(store, builder, query)
   addColumns(store, builder, query, valueLimit)
   addParentKey(store, builder, included, parentKeySql(store, included))
@@ -44,8 +52,12 @@ export function singleListQuery(
 }
 
 /** Builds the SELECT that counts the related records of each parent. The key of the parent precedes the number. */
-export function includedCountQuery(store: Store, included: IncludedQuery, condition: ConditionSql): Builder {
-  const builder = relatedQuery(store, included, condition)
+export function includedCountQuery(
+  store: Store,
+  included: IncludedQuery,
+  { condition, hasParent }: RelatedCondition,
+): Builder {
+  const builder = relatedQuery(store, included, condition).andWhere(hasParent)
   const parentKey = parentKeySql(store, included)
   addParentKey(store, builder, included, parentKey)
   for (const key of parentKey) builder.addGroupBy(key)

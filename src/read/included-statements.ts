@@ -1,11 +1,17 @@
 import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import type { Statement } from '../connection/statement-cache'
-import type { Query } from '../query/query'
+import type { FieldRef } from '../query/query'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
-import { bindConditionValues, conditionSql } from './condition-sql'
-import { type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
-import { type IncludedQuery, includedCountQuery, keyAlias, singleListQuery } from './included-sql'
+import { anyComparison, bindConditionValues, conditionSql } from './condition-sql'
+import { isParentIndexed, type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
+import {
+  type IncludedQuery,
+  includedCountQuery,
+  keyAlias,
+  type RelatedCondition,
+  singleListQuery,
+} from './included-sql'
 import type { ValueLimit } from './measure'
 import { withoutIncluded } from './select-query'
 import type { Store } from './store'
@@ -37,13 +43,10 @@ export function singleListStatement(
   session: DbSession,
   { store, included, keys, valueLimit }: ListsSelection,
 ): BoundStatement {
-  const { list } = included
-  const query = withParentKeys(included, keys)
-  const { values, bind } = collectValues()
-  const key = `include ${keyOf(store, included)} ${valueLimit} ${bindConditionValues(store, query, bind)}`
-  const limitClause = ` LIMIT ${bind(list.query.limit)}`
-  const statement = cachedStatement(session, key, () => {
-    const builder = singleListQuery(store, { ...included, query }, conditionSql(store, query), valueLimit)
+  const { values, bind, key, conditionOf } = bindRelated(store, included, keys)
+  const limitClause = ` LIMIT ${bind(included.list.query.limit)}`
+  const statement = cachedStatement(session, `include ${key} ${valueLimit}`, () => {
+    const builder = singleListQuery(store, included, conditionOf(), valueLimit)
     return compile(store.dataSource, builder, values.length, limitClause)
   })
   return { statement, values }
@@ -78,29 +81,14 @@ function severalListsStatement(
   { store, included, keys, valueLimit }: ListsSelection,
   { form: requestedForm, length, limit }: ListsRequest,
 ): BoundStatement {
-  const { dataSource } = store
-  const { list, query } = included
-  const hasParent = (form: ListsForm) =>
-    ({ type: 'compare', on: parentFieldOf(form, included), operator: 'in', valuesIndex: 0 }) as const
-  const parentKeys = [...keys.values()]
-  const { values, bind } = collectValues()
-  const condition = bindConditionValues(store, query, bind)
-  const conditionCount = values.length
   // The bound values are the same with every form. The form itself is only found when the statement is compiled.
-  const anyForm = requestedForm ?? store.dialect.listsPerParent
-  const parents = bindComparisonValues(hasParent(anyForm), parentKeys, dataSource, bind)
+  const { values, bind, key, conditionOf } = bindRelated(store, included, keys)
   const maxLength = bind(length)
   const limitClause = limit === undefined ? '' : ` LIMIT ${bind(limit)}`
-  const key = `includes ${keyOf(store, included)} ${requestedForm} ${valueLimit} ${limitClause} ${condition} ${parents}`
-  const statement = cachedStatement(session, key, () => {
-    const form = requestedForm ?? listsFormOf(store, list)
-    const sql = {
-      form,
-      condition: conditionSql(store, query, { otherValues: values.length - conditionCount }),
-      hasParent: comparisonSql(hasParent(form), parentKeys, dataSource, collectValues(conditionCount).bind),
-      maxLength,
-    }
-    return compile(dataSource, listsQuery(store, included, sql, valueLimit), values.length, limitClause)
+  const statement = cachedStatement(session, `includes ${key} ${requestedForm} ${valueLimit} ${limitClause}`, () => {
+    const form = requestedForm ?? listsFormOf(store, included.list)
+    const sql = { form, ...conditionOf(parentFieldOf(form, included)), maxLength }
+    return compile(store.dataSource, listsQuery(store, included, sql, valueLimit), values.length, limitClause)
   })
   return { statement, values }
 }
@@ -110,33 +98,36 @@ export function countStatement(
   session: DbSession,
   { store, included, keys }: Omit<ListsSelection, 'valueLimit'>,
 ): BoundStatement {
-  const query = withoutIncluded({ ...withParentKeys(included, keys), ordering: [] })
-  const { values, bind } = collectValues()
-  const key = `include count ${keyOf(store, included)} ${bindConditionValues(store, query, bind)}`
-  const statement = cachedStatement(session, key, () => {
-    const builder = includedCountQuery(store, { ...included, query }, conditionSql(store, query))
-    return compile(store.dataSource, builder, values.length)
-  })
+  const counted = { ...included, query: withoutIncluded({ ...included.query, ordering: [] }) }
+  const { values, key, conditionOf } = bindRelated(store, counted, keys)
+  const statement = cachedStatement(session, `include count ${key}`, () =>
+    compile(store.dataSource, includedCountQuery(store, counted, conditionOf()), values.length),
+  )
   return { statement, values }
 }
 
-/** The part of the cache key of a list's statements that depends on the relation and the names of the request. */
-function keyOf({ view }: Store, { list, parent }: IncludedQuery): string {
-  return `${parent.view.name}.${list.relation.propertyPath} ${view.cacheKey} ${list.query.cacheKey}`
-}
-
-/** Adds the condition that the parent has one of some keys. */
-function withParentKeys({ list, parent }: IncludedQuery, keys: ParentKeys): Query {
-  const { where, values } = list.query
-  const hasParent = {
-    type: 'compare',
-    on: { alias: keyAlias(list), field: list.foreignKey ?? parent.view.key },
-    operator: 'in',
-    valuesIndex: values.length,
-  } as const
-  return {
-    ...list.query,
-    where: { type: 'and', conditions: [hasParent, where] },
-    values: [...values, [...keys.values()]],
-  }
+/**
+ * Binds the values of the condition on related records, then the keys of their parents.
+ * @returns the part of the cache key that depends on the relation, the names of the request and the number of values, and a
+ * function that builds the SQL
+ */
+function bindRelated(store: Store, { list, parent, query }: IncludedQuery, keys: ParentKeys) {
+  const { dataSource, view } = store
+  const parentKeys = [...keys.values()]
+  const hasParent = (on: FieldRef) => ({ type: 'compare', on, operator: 'in', valuesIndex: 0 }) as const
+  const ownField = { alias: keyAlias(list), field: list.foreignKey ?? parent.view.key }
+  const { values, bind } = collectValues()
+  const condition = bindConditionValues(store, query, bind)
+  const conditionCount = values.length
+  const parents = bindComparisonValues(hasParent(ownField), parentKeys, dataSource, bind)
+  const key = `${parent.view.name}.${list.relation.propertyPath} ${view.cacheKey} ${list.query.cacheKey} ${condition} ${parents}`
+  /** @param parentField field that has the key of the parents */
+  const conditionOf = (parentField: FieldRef = ownField): RelatedCondition => ({
+    condition: conditionSql(store, query, {
+      otherValues: values.length - conditionCount,
+      ...(isParentIndexed(store, list) && { isLikely: anyComparison }),
+    }),
+    hasParent: comparisonSql(hasParent(parentField), parentKeys, dataSource, collectValues(conditionCount).bind),
+  })
+  return { values, bind, key, conditionOf }
 }

@@ -232,7 +232,8 @@ async function readRawItems(
   const query = itemsQuery(view, keys, select, condition, deleted)
   const cacheKey = `${locks ? 'lock' : 'read'} ${deleted} ${keyOf(condition)} ${view.cacheKey} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
-    const builder = selectQuery(store, query, conditionSql(store, query), valueLimit)
+    const sql = conditionSql(store, query, { isLikely: ({ on }) => on.field !== view.key })
+    const builder = selectQuery(store, query, sql, valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
   return (await execute(session, statement, values)).records

@@ -5,7 +5,7 @@ import { execute, type RawRow, runFallible } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
 import { padList } from '../dialect/in-list'
 import { type Query, rootAlias } from '../query/query'
-import { bindConditionValues, conditionSql } from '../read/condition-sql'
+import { anyComparison, bindConditionValues, conditionSql } from '../read/condition-sql'
 import { buildRowReader, columnSql, selection, toBindParameter } from '../read/row'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
@@ -176,7 +176,7 @@ function referencedQuery(
   for (const [expression, name] of selection(dataSource, referenced, rootAlias)) builder.addSelect(expression, name)
   builder.andWhere(equalsAnyKey(dialect, referenced, names, operands))
   if (visible !== undefined) {
-    const { sql, parameters } = conditionSql(store, visible)
+    const { sql, parameters } = conditionSql(store, visible, { isLikely: anyComparison })
     if (sql !== '') builder.andWhere(sql, parameters)
   }
   return builder.limit(rows.length)

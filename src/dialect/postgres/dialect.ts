@@ -178,6 +178,7 @@ export const postgres: Dialect = {
     ]
   },
   prepareConnections: (driver, timeLimit) => preparePools(driver as PostgresDriver, timeLimit),
+  likelySql: (predicate) => predicate,
   timeLimitSql: () => undefined,
   cancel: (_, connection) => cancelStatement(connection as PoolClient),
   openCursor: openPostgresCursor,

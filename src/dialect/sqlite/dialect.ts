@@ -196,6 +196,7 @@ export const sqlite: Dialect = {
     ]
   },
   prepareConnections: addTimeLimit,
+  likelySql: (predicate) => `likely(${predicate})`,
   timeLimitSql: ({ options }, column) => (options.type === 'better-sqlite3' ? timeLimitSql(column) : undefined),
   cancel: undefined,
   openCursor: undefined,

@@ -1,0 +1,126 @@
+import {
+  Column,
+  Entity,
+  Index,
+  JoinTable,
+  ManyToMany,
+  ManyToOne,
+  OneToMany,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm'
+import { Resource } from 'typeorm-resources'
+import { send } from '../client'
+import { permitAllAsUser1 } from '../support/access'
+import { openWorld, type World } from '../world/world'
+
+/** The plans of statements that read records by keys. Without `ANALYZE`, SQLite takes the index that was created last of those that seem equally good. */
+
+@Entity()
+@Resource({ auth: permitAllAsUser1, scope: () => ({ company: 1 }) })
+class Project {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ default: 1 }) company!: number
+  @OneToMany('Task', 'project') tasks!: Relation<Task>[]
+  @ManyToMany('Tag') @JoinTable() tags!: Relation<Tag>[]
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1, scope: () => ({ company: 1 }) })
+// Decorators run from the last to the first: TypeORM creates the index of the foreign key first.
+@Index('task_by_status', ['status'])
+@Index('task_by_company', ['company'])
+@Index('task_by_project', ['project'])
+class Task {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ default: 1 }) company!: number
+  @Column({ default: 1 }) status!: number
+  @ManyToOne(() => Project, 'tasks', { nullable: false }) project!: Relation<Project>
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1, scope: () => ({ company: 1 }) })
+@Index('tag_by_company', ['company'])
+class Tag {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ default: 1 }) company!: number
+  @Column({ default: 1 }) rank!: number
+}
+
+/** Has keys of text: an index does not contain them, other than those of integers. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, scope: () => ({ company: 1 }), bulk: true })
+@Index('label_by_company', ['company'])
+class Label {
+  @PrimaryColumn({ length: 20 }) id!: string
+  @Column({ default: 1 }) company!: number
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1, bulk: true })
+class Use {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Label, { nullable: false }) label!: Relation<Label>
+}
+
+let world: World
+beforeAll(async () => {
+  world = await openWorld({
+    entities: [Project, Task, Tag, Label, Use],
+    seed: async (dataSource) => {
+      await dataSource.getRepository(Tag).insert([{}, {}])
+      const projects = await dataSource.getRepository(Project).save([{ tags: [{ id: 1 }] }, { tags: [{ id: 2 }] }])
+      await dataSource.getRepository(Task).insert(projects.map(({ id }) => ({ project: { id } })))
+    },
+  })
+})
+afterAll(() => world.close())
+
+/** The plans of the statements that read a table since the last call: the tables and indexes that they search. */
+async function plansOf(table: string): Promise<string> {
+  const selects = world.statements().filter((sql) => sql.startsWith('SELECT') && sql.includes(`"${table}"`))
+  expect(selects.length).toBeGreaterThan(0)
+  const plans = selects.map((sql) => {
+    // The service reads its own statements, which it marks by a comment, as arrays.
+    return world.sql(`EXPLAIN QUERY PLAN ${sql.replace(/\/\*.*/, '').replaceAll('?', '1')}`)
+  })
+  return JSON.stringify((await Promise.all(plans)).flat().map((row) => row['detail']))
+}
+
+async function request(line: string, body?: unknown): Promise<void> {
+  world.statements()
+  const { status, text } = await send(world.url, line, { body })
+  expect([line, status, text]).toEqual([line, expect.any(Number), expect.stringContaining('"id":')])
+}
+
+test.each([
+  ...['', '(limit:1)', '(status:1)', '(status__gt:0,limit:1)', '(count:exact,limit:0)', '(count:exact,limit:1)'],
+  ...['(ordering:-status)', '(ordering:-status,limit:1)'],
+])('a list finds the records of a parent by their foreign key: tasks%s', async (options) => {
+  for (const path of ['', '2/']) {
+    await request(`GET /api/project/${path}?include=tasks${options}`)
+    expect(await plansOf('task')).toMatch(/^(?!.*(task_by_company|task_by_status)).*task_by_project/)
+  }
+})
+
+test.each(['', '(limit:1)', '(rank:1)', '(count:exact,limit:0)', '(ordering:-rank)'])(
+  'a list finds the records of a parent by the junction table: tags%s',
+  async (options) => {
+    for (const path of ['', '2/']) {
+      await request(`GET /api/project/${path}?include=tags${options}`)
+      expect(await plansOf('tag')).not.toContain('tag_by_company')
+    }
+  },
+)
+
+test('written records and those that foreign keys refer to are found by their keys', async () => {
+  const labels = Array.from({ length: 20 }, (_, index) => ({ id: `label${index}` }))
+  await request('POST /api/label/', labels)
+  expect(await plansOf('label')).not.toContain('label_by_company')
+  await request(
+    'POST /api/use/',
+    labels.map(({ id }) => ({ label_id: id })),
+  )
+  expect(await plansOf('label')).not.toContain('label_by_company')
+})
