@@ -13,7 +13,7 @@ export function foreignKeyIndexes(
   dataSource: DataSource,
 ): (relation: RelationMetadata) => boolean {
   const { indexesReferences } = dialectOf(dataSource)
-  const indexed = indexedColumns(metadata, dataSource)
+  const indexed = new Set(indexesOf(metadata, dataSource).map(([first]) => first))
   return (relation) => {
     const { foreignKeys, joinColumns } = withJoinColumns(relation)
     if (indexesReferences && foreignKeys.length > 0) return true
@@ -22,18 +22,28 @@ export function foreignKeyIndexes(
   }
 }
 
-/** First column of each index and key of the table. Under single-table inheritance each class may declare indexes. */
-function indexedColumns(
-  { tablePath }: EntityMetadata,
-  { entityMetadatas }: DataSource,
-): ReadonlySet<string | undefined> {
+/** Whether an index has the columns of a foreign key, in any order, and then another column of its table. */
+export function isIndexedTogether(
+  relation: RelationMetadata,
+  { databaseName }: ColumnMetadata,
+  dataSource: DataSource,
+): boolean {
+  const foreignKey = new Set(withJoinColumns(relation).joinColumns.map((column) => column.databaseName))
+  return indexesOf(relation.entityMetadata, dataSource).some(
+    (names) =>
+      names[foreignKey.size] === databaseName && names.slice(0, foreignKey.size).every((name) => foreignKey.has(name)),
+  )
+}
+
+/** Names of the columns of each index and key of the table. Under single-table inheritance each class may declare indexes. */
+function indexesOf({ tablePath }: EntityMetadata, { entityMetadatas }: DataSource): readonly (readonly string[])[] {
   const family = entityMetadatas.filter((metadata) => metadata.tablePath === tablePath)
   const indexes = family.flatMap((metadata) => [
     metadata.primaryColumns,
     ...metadata.uniques.map(({ columns }) => columns),
     ...metadata.indices.map((index) => (index.synchronize ? index.columns : namedColumns(metadata, index))),
   ])
-  return new Set(indexes.map(([first]) => first?.databaseName))
+  return indexes.map((columns) => columns.map(({ databaseName }) => databaseName))
 }
 
 /** Columns of an index with `synchronize: false`, for which TypeORM does not resolve them. */

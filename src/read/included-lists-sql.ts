@@ -2,7 +2,7 @@ import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
 import type { Dialect } from '../dialect/dialect'
 import { type Condition, type FieldRef, type IncludedList, rootAlias, tableAlias } from '../query/query'
-import { foreignKeyIndexes } from './foreign-key-index'
+import { foreignKeyIndexes, isIndexedTogether } from './foreign-key-index'
 import {
   addParentKey,
   type IncludedQuery,
@@ -23,6 +23,7 @@ import {
   type ConditionSql,
   includedJoinsOf,
   orderingSql,
+  type SortedBy,
   withoutIncluded,
 } from './select-query'
 import type { Store } from './store'
@@ -35,11 +36,15 @@ const parentsAlias = tableAlias('parents')
 const parentKeysAlias = tableAlias('parent_keys')
 /** Alias of the subquery of one list. */
 const listAlias = tableAlias('list')
+/** Alias of the subquery of all records of one list, from which a LATERAL subquery selects the first ones. */
+const recordsAlias = tableAlias('records')
 /** Alias of the subquery of all lists: the keys of the parents and, if they are numbered, of the related records. */
 const listsAlias = tableAlias('lists')
 /** Name of the position of a related record in its list, from 1. */
 const positionName = tableAlias('position')
 
+/** Name of a sort value of a related record. */
+const sortName = (index: number): string => tableAlias(`sort${index}`)
 /** Name of a column of the parent's key. */
 const parentKeyName = (index: number): string => tableAlias(`parent_key${index}`)
 
@@ -121,7 +126,8 @@ function numberedLists(store: Store, included: IncludedQuery, sql: ListsSql): Bu
 function windowSource(store: Store, included: IncludedQuery, sql: ListsSql): Source {
   const query = allKeysQuery(store, included, sql)
   const parentKeys = parentKeySql(store, included).join(', ')
-  query.addSelect(`ROW_NUMBER() OVER (PARTITION BY ${parentKeys} ORDER BY ${orderOf(store, included)})`, positionName)
+  const order = orderSql(orderingSql(store, included.query))
+  query.addSelect(`ROW_NUMBER() OVER (PARTITION BY ${parentKeys} ORDER BY ${order})`, positionName)
   return [query.getQuery(), query.getParameters()]
 }
 
@@ -153,16 +159,45 @@ function keysAreEqual(store: Store): string {
 
 /** Numbers the first related records of each parent, in a subquery for each. */
 function lateralSource(store: Store, included: IncludedQuery, sql: ListsSql): Source {
-  const list = listKeysQuery(store, included, sql, parentKeysAlias)
-  list.addSelect(`ROW_NUMBER() OVER (ORDER BY ${orderOf(store, included)})`, positionName)
-  const parameters = list.getParameters()
+  const [list, parameters] = (isOrderIndexed(store, included) ? numberedList : sortedList)(store, included, sql)
   const parents = selectParentKeys(store, included, sql, parameters)
   const { driver } = store.dataSource
-  const first = `${list.getQuery()} LIMIT ${sql.maxLength}`
+  const first = `${list} LIMIT ${sql.maxLength}`
   return [
     `SELECT * FROM (${parents}) ${driver.escape(parentKeysAlias)} CROSS JOIN LATERAL (${first}) ${driver.escape(listAlias)}`,
     parameters,
   ]
+}
+
+/** Whether an index has the records of a parent in the order of the list. */
+function isOrderIndexed({ dataSource }: Store, { list: { relation }, query }: IncludedQuery): boolean {
+  const [first] = query.ordering
+  if (relation.isManyToMany || relation.inverseRelation === undefined || first?.alias !== rootAlias) return false
+  return isIndexedTogether(relation.inverseRelation, first.column.column, dataSource)
+}
+
+/** Numbers the records of one list, which an index has in its order. */
+function numberedList(store: Store, included: IncludedQuery, sql: ListsSql): Source {
+  const list = listKeysQuery(store, included, sql, parentKeysAlias)
+  list.addSelect(positionSql(orderingSql(store, included.query)), positionName)
+  return [list.getQuery(), list.getParameters()]
+}
+
+/**
+ * Numbers the records of one list, after it has read them all: `OFFSET 0` ends the optimization. Otherwise, PostgreSQL may read the
+ * table in the order of the list, because it expects to find a record of the parent soon. If there is none, it reads the whole table.
+ */
+function sortedList(store: Store, included: IncludedQuery, sql: ListsSql): Source {
+  const { driver } = store.dataSource
+  const all = ofParent(store, keysQuery(store, included, sql.condition), included, parentKeysAlias)
+  const sorted = orderingSql(store, included.query).map((member, index) => {
+    all.addSelect(member.sql, sortName(index))
+    return { ...member, sql: driver.escape(sortName(index)) }
+  })
+  const keys = keysOf(store).map((_, index) => driver.escape(keyName(index)))
+  const selected = [...keys, `${positionSql(sorted)} AS ${driver.escape(positionName)}`]
+  const source = `(${all.getQuery()} OFFSET 0) ${driver.escape(recordsAlias)}`
+  return [`SELECT ${selected.join(', ')} FROM ${source} ORDER BY ${orderSql(sorted)}`, all.getParameters()]
 }
 
 /** Builds the SELECT of lists whose keys are selected by a subquery for each parent. */
@@ -197,12 +232,17 @@ function selectFromLists({ dataSource, view }: Store, source: string, on: string
   return builder.leftJoin(view.metadata.target, rootAlias, condition, parameters)
 }
 
-/** Builds the SELECT of the keys of one list, in its order. @param ofParent alias of the subquery of the parents' keys */
-function listKeysQuery(store: Store, included: IncludedQuery, { condition }: ListsSql, ofParent: string): Builder {
+/** Builds the SELECT of the keys of one list, in its order. @param parents alias of the subquery of the parents' keys */
+function listKeysQuery(store: Store, included: IncludedQuery, { condition }: ListsSql, parents: string): Builder {
   const list = keysQuery(store, included, condition)
   addOrdering(store, list, included.query)
+  return ofParent(store, list, included, parents)
+}
+
+/** Adds the condition on the key of one parent. @param parents alias of the subquery of the parents' keys */
+function ofParent(store: Store, list: Builder, included: IncludedQuery, parents: string): Builder {
   for (const [index, key] of parentKeySql(store, included).entries()) {
-    list.andWhere(`${key} = ${escapeName(store, ofParent, parentKeyName(index))}`)
+    list.andWhere(`${key} = ${escapeName(store, parents, parentKeyName(index))}`)
   }
   return list
 }
@@ -237,8 +277,11 @@ function keysOf({ view, dataSource }: Store): readonly string[] {
   return view.key.columns.map((column) => columnSql(dataSource, column, rootAlias))
 }
 
-function orderOf(store: Store, { query }: IncludedQuery): string {
-  const members = orderingSql(store, query)
+function positionSql(members: readonly SortedBy[]): string {
+  return `ROW_NUMBER() OVER (ORDER BY ${orderSql(members)})`
+}
+
+function orderSql(members: readonly SortedBy[]): string {
   return members.map(({ sql, direction, placement = '' }) => `${sql} ${direction} ${placement}`).join(', ')
 }
 

@@ -185,7 +185,7 @@ export function addOrdering(store: Store, builder: Builder, query: Query): void 
 }
 
 /** Member of ORDER BY. */
-interface SortedBy {
+export interface SortedBy {
   readonly sql: string
   readonly direction: 'ASC' | 'DESC'
   readonly placement: 'NULLS FIRST' | 'NULLS LAST' | undefined
