@@ -72,6 +72,15 @@ class Shirt {
   @VirtualColumn({ type: 'simple-enum', ...{ enum: sizes }, query: (alias) => `SELECT ${alias}.size` }) shown!: string
 }
 
+/** Declares an enumeration as text, without a length. */
+@ViewEntity({ expression: sqlOf(`SELECT "id", "size" FROM "shirt"`) })
+@Resource({ auth: permitAllAsUser1 })
+class ShirtView {
+  @ViewColumn() @PrimaryColumn({ type: 'int' }) id!: number
+  @ViewColumn() @Column({ type: 'varchar' }) size!: string
+  @VirtualColumn({ type: 'varchar', query: (alias) => `SELECT ${alias}.size` }) virtual!: string
+}
+
 /** Has a computed sum, which is a double on SQLite. */
 @Entity()
 @Resource({ auth: permitAllAsUser1 })
@@ -113,7 +122,7 @@ class Quotient {
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Box, Thing, BoxView, Shirt, Taxed, TaxedView, Quotient] })
+  world = await openWorld({ entities: [Box, Thing, BoxView, Shirt, ShirtView, Taxed, TaxedView, Quotient] })
 })
 afterAll(async () => {
   await world.close()
@@ -168,6 +177,15 @@ test.each(['size', 'shown', '-shown'])(
     expect((await ids('shirt?shown=huge')).toSorted()).toEqual([3, 6])
   },
 )
+
+test('computed texts may be values of an enumeration', async () => {
+  const { id } = (await post('shirt', { size: 'huge' })).json() as { id: number }
+  const record = { id, size: 'huge', virtual: 'huge' }
+  for (const path of ['', '&size=huge', '&virtual=huge', '&size__like=hu%25', '&ordering=size,-virtual']) {
+    expect((await get(`shirtview/?id=${id}${path}`)).json()).toMatchObject({ objects: [record] })
+  }
+  expect((await get(`shirtview/${id}/`)).json()).toEqual(record)
+})
 
 test('computed sums of decimals are found by the shown value, also if a double cannot represent it', async () => {
   const made = [

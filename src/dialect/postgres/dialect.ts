@@ -106,10 +106,12 @@ export const postgres: Dialect = {
     const lossless = losslessSql(stored, column)
     return parserOidOf(stored) === undefined ? lossless : `${lossless}::text`
   },
-  // For text and binary values, octet_length does not decompress the value. The result is cast to float8, because the
-  // sum of several may exceed the type integer.
-  sizeSql: ({ valueColumn: { type, isArray } }, column) =>
-    `octet_length(${octetLengthTypes.has(String(type)) && !isArray ? column : `${column}::text`})::float8`,
+  // For text and binary values, octet_length does not decompress the value. A computed text may be a value of another type, such as
+  // an enumeration. The result is cast to float8, because the sum of several may exceed the type integer.
+  sizeSql: ({ column: metadata, valueColumn: { type, isArray } }, column) => {
+    const hasOctets = octetLengthTypes.has(String(type)) && !isArray && (type === 'bytea' || !isComputed(metadata))
+    return `octet_length(${hasOctets ? column : `${column}::text`})::float8`
+  },
   driverValueReader: (stored, dataSource) => {
     if (isHstoreObject(stored)) return readHstore
     if (isBigIntColumn(stored)) return buildBigIntReader(dataSource)
