@@ -14,6 +14,7 @@ import {
   rootAlias,
 } from '../query/query'
 import { isComputed, isView } from '../schema/metadata'
+import { isToMany } from '../schema/relations'
 import type { ResourceView } from '../schema/resource-view'
 import { buildReadColumn, type StoredColumn } from '../schema/stored-column'
 import { andSql, combineSql } from './column-predicate'
@@ -31,6 +32,8 @@ import type { Store } from './store'
 interface EvaluatedRows {
   /** Whether the condition is inside a subquery. */
   readonly isNested: boolean
+  /** Whether the condition is inside a subquery along a relation to many. */
+  readonly areMany: boolean
   /** Joins along which several rows may lead to the same record, so that a long text of it is compared once. */
   readonly repeatedJoins: readonly Join[]
   /** Conditions that records of these joins are visible. */
@@ -48,7 +51,7 @@ interface ConditionVisitor {
     visibility: JoinVisibility,
     where: string,
     values: Query['values'],
-    isNested: boolean,
+    rows: EvaluatedRows,
   ) => string
   readonly deletion: (condition: DeletionCondition) => string
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
@@ -68,15 +71,10 @@ function visitCondition(
   }
   if (condition.type === 'exists') {
     const { first, joins, where } = condition
-    const visibility = visitJoins([first, ...joins], visitor, true)
-    const relatedRows = { isNested: true, repeatedJoins: repeatedJoinsOf(condition), visibility }
-    return visitor.exists(
-      condition,
-      visibility,
-      visitCondition(where, values, visitor, relatedRows),
-      values,
-      rows.isNested,
-    )
+    const related = { ...fewRows, isNested: true, areMany: rows.areMany || isToMany(first.relation) }
+    const visibility = visitJoins([first, ...joins], visitor, related)
+    const relatedRows = { ...related, repeatedJoins: repeatedJoinsOf(condition), visibility }
+    return visitor.exists(condition, visibility, visitCondition(where, values, visitor, relatedRows), values, rows)
   }
   if (condition.type === 'deletion') return visitor.deletion(condition)
   if (condition.type === 'visible' || condition.type === 'permission') {
@@ -93,12 +91,11 @@ function visitCondition(
 const allVisible: JoinVisibility = new Map()
 
 /** Rows of which each leads to other joined records, or so few rows that a text can be compared again for each of them. */
-const fewRows: EvaluatedRows = { isNested: false, repeatedJoins: [], visibility: allVisible }
+const fewRows: EvaluatedRows = { isNested: false, areMany: false, repeatedJoins: [], visibility: allVisible }
 
 /** Visits the conditions that records of joined tables are visible. */
-function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested = false): JoinVisibility {
+function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, rows = fewRows): JoinVisibility {
   if (!joins.some(({ visible }) => visible !== undefined)) return allVisible
-  const rows = { ...fewRows, isNested }
   return new Map(
     joins.map((join) => [join, join.visible === undefined ? '' : visitCondition(join.visible, [], visitor, rows)]),
   )
@@ -138,8 +135,8 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
  * Builds the SQL of a query's condition and cursor. It binds the same values as {@link bindConditionValues}.
  * @param options.root alias of the table of the query's resource
  * @param options.otherValues number of values that the statement binds for other conditions
- * @param options.isLikely finds the comparisons that most records match, among those that a key selects: the database should then
- * use the index of the key. Default: none
+ * @param options.isLikely for a statement whose rows are selected by keys: finds the comparisons that most of these rows match, so
+ * that the database uses the index of the key. Default: the rows are selected by the condition itself
  */
 export function conditionSql(
   store: Store,
@@ -147,7 +144,7 @@ export function conditionSql(
   {
     root = rootAlias,
     otherValues = 0,
-    isLikely = noComparison,
+    isLikely,
   }: {
     readonly root?: string
     readonly otherValues?: number
@@ -161,7 +158,7 @@ export function conditionSql(
     compare: (comparison, operands, { repeatedJoins, visibility }) => {
       const { alias, field } = comparison.on
       const compared = comparisonSql(comparison, operands, store.dataSource, bind)
-      const sql = alias === root && isLikely(comparison) ? store.dialect.likelySql(compared) : compared
+      const sql = alias === root && isLikely?.(comparison) ? store.dialect.likelySql(compared) : compared
       const timeLimit = mayReadLongValues(store, comparison) ? timeLimitAt(store, alias, field.columns) : undefined
       const join = repeatedJoin(store, repeatedJoins, comparison)
       const predicate =
@@ -177,15 +174,21 @@ export function conditionSql(
         alias,
         bind(store.dialect.textSearch.queryOf(words, index)),
       ),
-    exists: (exists, visibility, where, values, isNested) => {
-      const holdsForNulls = holdsForNull(exists.where, values)
-      const mayBeMerged = isMergeable(store, query.where, exists, isNested)
+    exists: (exists, visibility, where, values, rows) => {
+      const followed = [exists.where, ...[exists.first, ...exists.joins].flatMap(({ visible }) => visible ?? [])]
+      const isShort = !rows.areMany && !followed.some((condition) => leadsToMany(store, condition))
       return existsRelatedSql(
         store.dataSource,
         exists,
         visibility,
-        { sql: where, holdsForNulls },
-        mayBeMerged,
+        { sql: where, holdsForNulls: holdsForNull(exists.where, values) },
+        {
+          mayBeMerged: isMergeable(store, query.where, exists, rows.isNested),
+          // For chains of relations to many, the time would be exponential.
+          isCorrelated:
+            store.dialect.correlatesSubqueries ||
+            (store.dialect.mergesSubqueries === 'none' && isLikely !== undefined && isShort),
+        },
         parameters,
       )
     },
@@ -195,7 +198,7 @@ export function conditionSql(
   })
   const visitor = visitorOf(bind)
   const joinVisibility = visitJoins(query.joins, visitor)
-  const manyRows = { isNested: false, repeatedJoins: query.joins, visibility: joinVisibility }
+  const manyRows = { ...fewRows, repeatedJoins: query.joins, visibility: joinVisibility }
   const conditions = conjunctionSql(
     store,
     query,
@@ -217,10 +220,11 @@ export function conditionSql(
   return { sql: andSql(parts), joinVisibility, parameters }
 }
 
-const noComparison = (): boolean => false
-
 /** For conditions on records that are all selected by a key. */
 export const anyComparison = (): boolean => true
+
+/** For conditions that the database may use to select records too. */
+export const noComparison = (): boolean => false
 
 /**
  * Maximum number of bound values for which a statement needs no time limit: with so few short values, SQLite takes less
@@ -308,6 +312,24 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
   if (mergesSubqueries === 'none') return false
   if (isNested || countSubqueries(exists.where) > 0) return true
   return mergesSubqueries === 'all' && (exists.first.from !== rootAlias || countSubqueries(all) > 1)
+}
+
+/** Whether a condition follows a relation to many. */
+function leadsToMany(store: Store, condition: Condition): boolean {
+  switch (condition.type) {
+    case 'visible':
+    case 'permission':
+      return store.policies === undefined || leadsToMany(store, store.policies.resolve(condition).condition)
+    case 'exists':
+      return isToMany(condition.first.relation) || leadsToMany(store, condition.where)
+    case 'and':
+    case 'or':
+      return condition.conditions.some((one) => leadsToMany(store, one))
+    case 'not':
+      return leadsToMany(store, condition.condition)
+    default:
+      return false
+  }
 }
 
 /** Number of subqueries in a condition. Visibility and a permission count as one, whatever their conditions are. */

@@ -3,7 +3,7 @@ import type { DbSession } from '../connection/db-session'
 import type { Statement } from '../connection/statement-cache'
 import type { FieldRef } from '../query/query'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
-import { anyComparison, bindConditionValues, conditionSql } from './condition-sql'
+import { anyComparison, bindConditionValues, conditionSql, noComparison } from './condition-sql'
 import { isParentIndexed, type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
 import {
   type IncludedQuery,
@@ -125,7 +125,8 @@ function bindRelated(store: Store, { list, parent, query }: IncludedQuery, keys:
   const conditionOf = (parentField: FieldRef = ownField): RelatedCondition => ({
     condition: conditionSql(store, query, {
       otherValues: values.length - conditionCount,
-      ...(isParentIndexed(store, list) && { isLikely: anyComparison }),
+      // For a single parent, each index leads to at most all related records.
+      ...(isParentIndexed(store, list) && { isLikely: keys.size > 1 ? anyComparison : noComparison }),
     }),
     hasParent: comparisonSql(hasParent(parentField), parentKeys, dataSource, collectValues(conditionCount).bind),
   })

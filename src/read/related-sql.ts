@@ -22,7 +22,8 @@ export const keyName = (index: number): string => tableAlias(`key${index}`)
  * @param visibility conditions that records of the joined tables are visible
  * @param where condition on the related record; `holdsForNulls` says whether it is true if there is no related record, as
  * `is=null` is
- * @param mayBeMerged whether the database may merge the subquery so that numbers of rows multiply
+ * @param form.mayBeMerged whether the database may merge the subquery so that numbers of rows multiply
+ * @param form.isCorrelated whether the subquery runs for each outer row, if it follows a relation to many
  * @param parameters receives the parameters that TypeORM adds to the subquery: discriminator values
  */
 export function existsRelatedSql(
@@ -30,7 +31,7 @@ export function existsRelatedSql(
   exists: Exists,
   visibility: JoinVisibility,
   where: { readonly sql: string; readonly holdsForNulls: boolean },
-  mayBeMerged: boolean,
+  form: { readonly mayBeMerged: boolean; readonly isCorrelated: boolean },
   parameters: ObjectLiteral,
 ): string {
   const { driver } = dataSource
@@ -41,7 +42,7 @@ export function existsRelatedSql(
   /** Alias in the subquery of the table of the outer row. */
   const innerAlias = `${alias}_of`
   // A relation to one record costs one lookup by key for each outer row.
-  const isCorrelated = isToOne || dialectOf(dataSource).correlatesSubqueries
+  const isCorrelated = isToOne || form.isCorrelated
   const { primaryColumns } = relation.entityMetadata
   const keyNames = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
   const keyOf = (table: string): readonly string[] => keyNames.map((name) => `${driver.escape(table)}.${name}`)
@@ -69,7 +70,7 @@ export function existsRelatedSql(
     builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasOthers})`)
   }
   const related =
-    mayBeMerged && !isToOne
+    form.mayBeMerged && !isToOne
       ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
       : hasKeySql(builder, keyOf(innerAlias), keyOf(from), isCorrelated)
   const predicate = renameDiscriminator(related, builder, alias, parameters)
