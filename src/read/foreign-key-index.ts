@@ -29,19 +29,28 @@ export function isIndexedTogether(
   dataSource: DataSource,
 ): boolean {
   const foreignKey = new Set(withJoinColumns(relation).joinColumns.map((column) => column.databaseName))
-  return indexesOf(relation.entityMetadata, dataSource).some(
+  return indexesOf(relation.entityMetadata, dataSource, ({ where }) => where === undefined).some(
     (names) =>
       names[foreignKey.size] === databaseName && names.slice(0, foreignKey.size).every((name) => foreignKey.has(name)),
   )
 }
 
-/** Names of the columns of each index and key of the table. Under single-table inheritance each class may declare indexes. */
-function indexesOf({ tablePath }: EntityMetadata, { entityMetadatas }: DataSource): readonly (readonly string[])[] {
+/**
+ * Names of the columns of each index and key of the table. Under single-table inheritance each class may declare indexes.
+ * @param isUsed whether an index counts, such as a partial one. Default: all do
+ */
+function indexesOf(
+  { tablePath }: EntityMetadata,
+  { entityMetadatas }: DataSource,
+  isUsed: (index: EntityMetadata['indices'][number]) => boolean = () => true,
+): readonly (readonly string[])[] {
   const family = entityMetadatas.filter((metadata) => metadata.tablePath === tablePath)
   const indexes = family.flatMap((metadata) => [
     metadata.primaryColumns,
     ...metadata.uniques.map(({ columns }) => columns),
-    ...metadata.indices.map((index) => (index.synchronize ? index.columns : namedColumns(metadata, index))),
+    ...metadata.indices
+      .filter(isUsed)
+      .map((index) => (index.synchronize ? index.columns : namedColumns(metadata, index))),
   ])
   return indexes.map((columns) => columns.map(({ databaseName }) => databaseName))
 }

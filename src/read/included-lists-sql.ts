@@ -159,10 +159,9 @@ function keysAreEqual(store: Store): string {
 
 /** Numbers the first related records of each parent, in a subquery for each. */
 function lateralSource(store: Store, included: IncludedQuery, sql: ListsSql): Source {
-  const [list, parameters] = (isOrderIndexed(store, included) ? numberedList : sortedList)(store, included, sql)
+  const [first, parameters] = (isOrderIndexed(store, included) ? numberedList : sortedList)(store, included, sql)
   const parents = selectParentKeys(store, included, sql, parameters)
   const { driver } = store.dataSource
-  const first = `${list} LIMIT ${sql.maxLength}`
   return [
     `SELECT * FROM (${parents}) ${driver.escape(parentKeysAlias)} CROSS JOIN LATERAL (${first}) ${driver.escape(listAlias)}`,
     parameters,
@@ -176,15 +175,15 @@ function isOrderIndexed({ dataSource }: Store, { list: { relation }, query }: In
   return isIndexedTogether(relation.inverseRelation, first.column.column, dataSource)
 }
 
-/** Numbers the records of one list, which an index has in its order. */
+/** Numbers the first records of one list, which an index has in its order. */
 function numberedList(store: Store, included: IncludedQuery, sql: ListsSql): Source {
   const list = listKeysQuery(store, included, sql, parentKeysAlias)
   list.addSelect(positionSql(orderingSql(store, included.query)), positionName)
-  return [list.getQuery(), list.getParameters()]
+  return [`${list.getQuery()} LIMIT ${sql.maxLength}`, list.getParameters()]
 }
 
 /**
- * Numbers the records of one list, after it has read them all: `OFFSET 0` ends the optimization. Otherwise, PostgreSQL may read the
+ * Numbers the first records of one list, after it has read them all: `OFFSET 0` ends the optimization. Otherwise, PostgreSQL may read the
  * table in the order of the list, because it expects to find a record of the parent soon. If there is none, it reads the whole table.
  */
 function sortedList(store: Store, included: IncludedQuery, sql: ListsSql): Source {
@@ -196,8 +195,10 @@ function sortedList(store: Store, included: IncludedQuery, sql: ListsSql): Sourc
   })
   const keys = keysOf(store).map((_, index) => driver.escape(keyName(index)))
   const selected = [...keys, `${positionSql(sorted)} AS ${driver.escape(positionName)}`]
-  const source = `(${all.getQuery()} OFFSET 0) ${driver.escape(recordsAlias)}`
-  return [`SELECT ${selected.join(', ')} FROM ${source} ORDER BY ${orderSql(sorted)}`, all.getParameters()]
+  const records = driver.escape(recordsAlias)
+  // Numbered after LIMIT, because PostgreSQL would sort all records to number them.
+  const first = `SELECT * FROM (${all.getQuery()} OFFSET 0) ${records} ORDER BY ${orderSql(sorted)} LIMIT ${sql.maxLength}`
+  return [`SELECT ${selected.join(', ')} FROM (${first}) ${records}`, all.getParameters()]
 }
 
 /** Builds the SELECT of lists whose keys are selected by a subquery for each parent. */

@@ -133,7 +133,10 @@ export function decimalType({ whole, fraction, significant, minFraction = 0 }: D
     const trailing = after.replace(/0+$/, '')
     const digits = `${leading}${trailing}`.replace(/^0+/, '')
     const fits = leading.length <= whole && trailing.length <= fraction && digits.length <= significant
-    return fits ? text : refuse(description)
+    if (!fits) refuse(description)
+    // As the column shows it, so that another spelling of the stored value is no change.
+    const sign = text.startsWith('-') ? '-' : ''
+    return minFraction === 0 ? text : `${sign}${leading === '' ? '0' : leading}.${trailing.padEnd(minFraction, '0')}`
   }
   return stringJsonType({
     name: 'decimal',

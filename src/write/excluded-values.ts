@@ -89,7 +89,9 @@ function isMatch(
   if (alias !== rootAlias || stored === undefined || field.columns.length > 1 || !written.has(stored.column)) {
     return undefined
   }
-  if (stored.valueColumn.transformer !== undefined) return undefined
+  // Of a `double(10,2)`, MariaDB rounds the value before it compares it.
+  const isRounded = field.valueType.name === 'float' && typeof stored.column.scale === 'number'
+  if (stored.valueColumn.transformer !== undefined || isRounded) return undefined
   const value = written.get(stored.column)
   const compare = comparisonOf(field.valueType, operator)
   if (compare === undefined) return undefined

@@ -70,11 +70,12 @@ function toStored({ driver }: DataSource, column: ColumnMetadata, value: unknown
 }
 
 /**
- * Whether the SQL of the value is a plain placeholder. It is not if TypeORM wraps it in an SQL function, or if a
- * listener has set a function that returns SQL.
+ * Whether the SQL of the value is a plain placeholder. It is not if TypeORM wraps it in an SQL function, as `jsonb` on SQLite, or
+ * if a listener has set a function that returns SQL.
  */
 function isBindable({ driver }: DataSource, { type }: ColumnMetadata, value: unknown): boolean {
-  return typeof value !== 'function' && type !== 'jsonb' && !driver.spatialTypes.includes(type)
+  const isWrapped = driver.spatialTypes.includes(type) || (type === 'jsonb' && driver.options.type !== 'postgres')
+  return typeof value !== 'function' && !isWrapped
 }
 
 /**

@@ -100,6 +100,14 @@ class Sheet {
   @Column({ length: 10 }) code!: string
 }
 
+/** MariaDB rounds its values. */
+@Entity()
+@Resource({ auth, scope: () => ({ kilos__lte: 1 }) })
+class Weight {
+  @PrimaryGeneratedColumn() id!: number
+  @Column(isMariadb ? { type: 'double', precision: 10, scale: 2 } : { type: 'double precision' }) kilos!: number
+}
+
 const excluded: readonly Partial<Sheet>[] = [
   { status: 'private' },
   { rank: '9007199254740993' },
@@ -115,7 +123,7 @@ const toBody = (sheet: Partial<Sheet>): object => ({ ...sheet, ...(sheet.rank ==
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Item, Part, Member, Draft, Sheet],
+    entities: [Item, Part, Member, Draft, Sheet, Weight],
     columnOrder: 0,
     mount: { batch: true },
     seed: async ({ manager }) => {
@@ -186,6 +194,11 @@ test('other operators permit values in scope', async () => {
     await request('POST sheet/', { ...sheet, note: null, code: 'c' }),
   ]
   expect(replies.map(({ status }) => status)).toEqual([201, 409, 403])
+})
+
+test('a number that the column rounds is compared by the database', async () => {
+  const replies = [await request('POST weight/', { kilos: 1.004 }), await request('POST weight/', { kilos: 1.006 })]
+  expect(replies.map(({ status }) => status)).toEqual(isMariadb ? [201, 403] : [403, 403])
 })
 
 test('the path of a new record', async () => {
