@@ -19,6 +19,7 @@ import type { ResourceView } from '../schema/resource-view'
 import { buildReadColumn, type StoredColumn } from '../schema/stored-column'
 import { andSql, combineSql } from './column-predicate'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
+import { areRelatedIndexed } from './foreign-key-index'
 import type { JoinVisibility } from './join-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
@@ -176,7 +177,10 @@ export function conditionSql(
       ),
     exists: (exists, visibility, where, values, rows) => {
       const followed = [exists.where, ...[exists.first, ...exists.joins].flatMap(({ visible }) => visible ?? [])]
-      const isShort = !rows.areMany && !followed.some((condition) => leadsToMany(store, condition))
+      const isShort =
+        !rows.areMany &&
+        !followed.some((condition) => leadsToMany(store, condition)) &&
+        areRelatedIndexed(exists.first.relation, store.dataSource)
       return existsRelatedSql(
         store.dataSource,
         exists,
@@ -184,7 +188,7 @@ export function conditionSql(
         { sql: where, holdsForNulls: holdsForNull(exists.where, values) },
         {
           mayBeMerged: isMergeable(store, query.where, exists, rows.isNested),
-          // For chains of relations to many, the time would be exponential.
+          // For chains of relations to many, the time would be exponential, and without an index quadratic.
           isCorrelated:
             store.dialect.correlatesSubqueries ||
             (store.dialect.mergesSubqueries === 'none' && isLikely !== undefined && isShort),

@@ -22,6 +22,15 @@ export function foreignKeyIndexes(
   }
 }
 
+/** Whether an index finds the related records of a record. A junction table has one for each side. */
+export function areRelatedIndexed(
+  { isManyToMany, inverseRelation }: RelationMetadata,
+  dataSource: DataSource,
+): boolean {
+  if (isManyToMany || inverseRelation === undefined) return true
+  return foreignKeyIndexes(inverseRelation.entityMetadata, dataSource)(inverseRelation)
+}
+
 /** Whether an index has the columns of a foreign key, in any order, and then another column of its table. */
 export function isIndexedTogether(
   relation: RelationMetadata,

@@ -2,7 +2,7 @@ import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
 import type { Dialect } from '../dialect/dialect'
 import { type Condition, type FieldRef, type IncludedList, rootAlias, tableAlias } from '../query/query'
-import { foreignKeyIndexes, isIndexedTogether } from './foreign-key-index'
+import { areRelatedIndexed, isIndexedTogether } from './foreign-key-index'
 import {
   addParentKey,
   type IncludedQuery,
@@ -69,13 +69,7 @@ export type ListsForm = Dialect['listsPerParent'] | 'together'
 export function listsFormOf(store: Store, list: IncludedList): ListsForm {
   const { dialect } = store
   if (dialect.listsPerParent === 'lateral' && followsRelations(list.query.where)) return 'window'
-  return isParentIndexed(store, list) ? dialect.listsPerParent : 'window'
-}
-
-/** Whether an index finds the related records of a parent. A junction table has one. */
-export function isParentIndexed({ dataSource }: Store, { relation }: IncludedList): boolean {
-  const foreignKey = relation.isManyToMany ? undefined : relation.inverseRelation
-  return foreignKey === undefined || foreignKeyIndexes(foreignKey.entityMetadata, dataSource)(foreignKey)
+  return areRelatedIndexed(list.relation, store.dataSource) ? dialect.listsPerParent : 'window'
 }
 
 /** Whether a filter of the request follows a relation. Row scopes do not count: most records of a list are usually visible. */

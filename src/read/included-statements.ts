@@ -4,7 +4,8 @@ import type { Statement } from '../connection/statement-cache'
 import type { FieldRef } from '../query/query'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import { anyComparison, bindConditionValues, conditionSql, noComparison } from './condition-sql'
-import { isParentIndexed, type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
+import { areRelatedIndexed } from './foreign-key-index'
+import { type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
 import {
   type IncludedQuery,
   includedCountQuery,
@@ -126,7 +127,7 @@ function bindRelated(store: Store, { list, parent, query }: IncludedQuery, keys:
     condition: conditionSql(store, query, {
       otherValues: values.length - conditionCount,
       // For a single parent, each index leads to at most all related records.
-      ...(isParentIndexed(store, list) && { isLikely: keys.size > 1 ? anyComparison : noComparison }),
+      ...(areRelatedIndexed(list.relation, dataSource) && { isLikely: keys.size > 1 ? anyComparison : noComparison }),
     }),
     hasParent: comparisonSql(hasParent(parentField), parentKeys, dataSource, collectValues(conditionCount).bind),
   })

@@ -25,6 +25,7 @@ class Project {
   @OneToMany('Task', 'project') tasks!: Relation<Task>[]
   @ManyToMany('Tag') @JoinTable() tags!: Relation<Tag>[]
   @OneToMany('Board', 'project') boards!: Relation<Board>[]
+  @OneToMany('Text', 'project') texts!: Relation<Text>[]
 }
 
 @Entity()
@@ -89,15 +90,35 @@ class Note {
   @Index() @ManyToOne(() => Board, 'notes', { nullable: false }) board!: Relation<Board>
 }
 
+/** Visible to its readers, whose foreign key has no index. */
+@Entity()
+@Resource({ auth: permitAllAsUser1, scope: () => ({ readers__person: 1 }) })
+class Text {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ default: 1 }) company!: number
+  @Index() @ManyToOne(() => Project, 'texts', { nullable: false }) project!: Relation<Project>
+  @OneToMany('Reader', 'text') readers!: Relation<Reader>[]
+}
+
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+class Reader {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ default: 1 }) person!: number
+  @ManyToOne(() => Text, 'readers', { nullable: false }) text!: Relation<Text>
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Project, Task, Tag, Label, Use, Board, Member, Note],
+    entities: [Project, Task, Tag, Label, Use, Board, Member, Note, Text, Reader],
     seed: async (dataSource) => {
       await dataSource.getRepository(Tag).insert([{}, {}])
       const projects = await dataSource.getRepository(Project).save([{ tags: [{ id: 1 }] }, { tags: [{ id: 2 }] }])
       await dataSource.getRepository(Member).insert([{}, {}])
       await dataSource.getRepository(Board).save(projects.map(({ id }) => ({ project: { id }, members: [{ id: 1 }] })))
+      const texts = await dataSource.getRepository(Text).save(projects.map(({ id }) => ({ project: { id } })))
+      await dataSource.getRepository(Reader).insert(texts.map(({ id }) => ({ text: { id } })))
       await dataSource.getRepository(Task).insert(projects.map(({ id }) => ({ project: { id } })))
     },
   })
@@ -159,4 +180,9 @@ test.each([
 ])('a scope along a relation to many is evaluated only for records of the request: %s', async (line, body, table) => {
   await request(line, body)
   expect(await plansOf(table)).not.toContain('"LIST SUBQUERY')
+})
+
+test('without an index on its foreign key, such a scope is evaluated once', async () => {
+  await request('GET /api/project/?include=texts')
+  expect(await plansOf('text')).toContain('"LIST SUBQUERY')
 })
