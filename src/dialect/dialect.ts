@@ -162,6 +162,8 @@ export interface SqlExpressions {
   readonly concatenate: (first: string, second: string) => string
   /** SQL and checks of keyset paging for a sort column. Cursors hold exact values. */
   readonly cursorSql: (stored: StoredColumn, column: string) => CursorSql
+  /** Expression for a column in a comparison that the database should not use to select rows. */
+  readonly unindexedSql: (column: string) => string
   /**
    * The predicate, of which the database expects that most rows match it: it then prefers the indexes of other predicates.
    * PostgreSQL, MySQL and MariaDB have statistics instead.

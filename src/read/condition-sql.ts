@@ -14,12 +14,10 @@ import {
   rootAlias,
 } from '../query/query'
 import { isComputed, isView } from '../schema/metadata'
-import { isToMany } from '../schema/relations'
 import type { ResourceView } from '../schema/resource-view'
 import { buildReadColumn, type StoredColumn } from '../schema/stored-column'
 import { andSql, combineSql } from './column-predicate'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
-import { areRelatedIndexed } from './foreign-key-index'
 import type { JoinVisibility } from './join-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
@@ -33,8 +31,6 @@ import type { Store } from './store'
 interface EvaluatedRows {
   /** Whether the condition is inside a subquery. */
   readonly isNested: boolean
-  /** Whether the condition is inside a subquery along a relation to many. */
-  readonly areMany: boolean
   /** Joins along which several rows may lead to the same record, so that a long text of it is compared once. */
   readonly repeatedJoins: readonly Join[]
   /** Conditions that records of these joins are visible. */
@@ -52,7 +48,7 @@ interface ConditionVisitor {
     visibility: JoinVisibility,
     where: string,
     values: Query['values'],
-    rows: EvaluatedRows,
+    isNested: boolean,
   ) => string
   readonly deletion: (condition: DeletionCondition) => string
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
@@ -72,10 +68,15 @@ function visitCondition(
   }
   if (condition.type === 'exists') {
     const { first, joins, where } = condition
-    const related = { ...fewRows, isNested: true, areMany: rows.areMany || isToMany(first.relation) }
-    const visibility = visitJoins([first, ...joins], visitor, related)
-    const relatedRows = { ...related, repeatedJoins: repeatedJoinsOf(condition), visibility }
-    return visitor.exists(condition, visibility, visitCondition(where, values, visitor, relatedRows), values, rows)
+    const visibility = visitJoins([first, ...joins], visitor, true)
+    const relatedRows = { isNested: true, repeatedJoins: repeatedJoinsOf(condition), visibility }
+    return visitor.exists(
+      condition,
+      visibility,
+      visitCondition(where, values, visitor, relatedRows),
+      values,
+      rows.isNested,
+    )
   }
   if (condition.type === 'deletion') return visitor.deletion(condition)
   if (condition.type === 'visible' || condition.type === 'permission') {
@@ -92,11 +93,12 @@ function visitCondition(
 const allVisible: JoinVisibility = new Map()
 
 /** Rows of which each leads to other joined records, or so few rows that a text can be compared again for each of them. */
-const fewRows: EvaluatedRows = { isNested: false, areMany: false, repeatedJoins: [], visibility: allVisible }
+const fewRows: EvaluatedRows = { isNested: false, repeatedJoins: [], visibility: allVisible }
 
 /** Visits the conditions that records of joined tables are visible. */
-function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, rows = fewRows): JoinVisibility {
+function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested = false): JoinVisibility {
   if (!joins.some(({ visible }) => visible !== undefined)) return allVisible
+  const rows = { ...fewRows, isNested }
   return new Map(
     joins.map((join) => [join, join.visible === undefined ? '' : visitCondition(join.visible, [], visitor, rows)]),
   )
@@ -137,7 +139,7 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
  * @param options.root alias of the table of the query's resource
  * @param options.otherValues number of values that the statement binds for other conditions
  * @param options.isLikely for a statement whose rows are selected by keys: finds the comparisons that most of these rows match, so
- * that the database uses the index of the key. Default: the rows are selected by the condition itself
+ * that the database uses the index of the key. Default: the condition itself selects the rows
  */
 export function conditionSql(
   store: Store,
@@ -175,24 +177,15 @@ export function conditionSql(
         alias,
         bind(store.dialect.textSearch.queryOf(words, index)),
       ),
-    exists: (exists, visibility, where, values, rows) => {
-      const followed = [exists.where, ...[exists.first, ...exists.joins].flatMap(({ visible }) => visible ?? [])]
-      const isShort =
-        !rows.areMany &&
-        !followed.some((condition) => leadsToMany(store, condition)) &&
-        areRelatedIndexed(exists.first.relation, store.dataSource)
+    exists: (exists, visibility, where, values, isNested) => {
+      const holdsForNulls = holdsForNull(exists.where, values)
+      const mayBeMerged = isMergeable(store, query.where, exists, isNested)
       return existsRelatedSql(
         store.dataSource,
         exists,
         visibility,
-        { sql: where, holdsForNulls: holdsForNull(exists.where, values) },
-        {
-          mayBeMerged: isMergeable(store, query.where, exists, rows.isNested),
-          // For chains of relations to many, the time would be exponential, and without an index quadratic.
-          isCorrelated:
-            store.dialect.correlatesSubqueries ||
-            (store.dialect.mergesSubqueries === 'none' && isLikely !== undefined && isShort),
-        },
+        { sql: where, holdsForNulls },
+        { mayBeMerged, isSelected: isLikely !== undefined },
         parameters,
       )
     },
@@ -202,7 +195,7 @@ export function conditionSql(
   })
   const visitor = visitorOf(bind)
   const joinVisibility = visitJoins(query.joins, visitor)
-  const manyRows = { ...fewRows, repeatedJoins: query.joins, visibility: joinVisibility }
+  const manyRows = { isNested: false, repeatedJoins: query.joins, visibility: joinVisibility }
   const conditions = conjunctionSql(
     store,
     query,
@@ -227,7 +220,7 @@ export function conditionSql(
 /** For conditions on records that are all selected by a key. */
 export const anyComparison = (): boolean => true
 
-/** For conditions that the database may use to select records too. */
+/** For conditions whose comparisons may select records too. */
 export const noComparison = (): boolean => false
 
 /**
@@ -316,24 +309,6 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
   if (mergesSubqueries === 'none') return false
   if (isNested || countSubqueries(exists.where) > 0) return true
   return mergesSubqueries === 'all' && (exists.first.from !== rootAlias || countSubqueries(all) > 1)
-}
-
-/** Whether a condition follows a relation to many. */
-function leadsToMany(store: Store, condition: Condition): boolean {
-  switch (condition.type) {
-    case 'visible':
-    case 'permission':
-      return store.policies === undefined || leadsToMany(store, store.policies.resolve(condition).condition)
-    case 'exists':
-      return isToMany(condition.first.relation) || leadsToMany(store, condition.where)
-    case 'and':
-    case 'or':
-      return condition.conditions.some((one) => leadsToMany(store, one))
-    case 'not':
-      return leadsToMany(store, condition.condition)
-    default:
-      return false
-  }
 }
 
 /** Number of subqueries in a condition. Visibility and a permission count as one, whatever their conditions are. */

@@ -23,7 +23,7 @@ export const keyName = (index: number): string => tableAlias(`key${index}`)
  * @param where condition on the related record; `holdsForNulls` says whether it is true if there is no related record, as
  * `is=null` is
  * @param form.mayBeMerged whether the database may merge the subquery so that numbers of rows multiply
- * @param form.isCorrelated whether the subquery runs for each outer row, if it follows a relation to many
+ * @param form.isSelected whether keys select the outer rows, so that the database should not start from the subquery
  * @param parameters receives the parameters that TypeORM adds to the subquery: discriminator values
  */
 export function existsRelatedSql(
@@ -31,7 +31,7 @@ export function existsRelatedSql(
   exists: Exists,
   visibility: JoinVisibility,
   where: { readonly sql: string; readonly holdsForNulls: boolean },
-  form: { readonly mayBeMerged: boolean; readonly isCorrelated: boolean },
+  { mayBeMerged, isSelected }: { readonly mayBeMerged: boolean; readonly isSelected: boolean },
   parameters: ObjectLiteral,
 ): string {
   const { driver } = dataSource
@@ -42,7 +42,8 @@ export function existsRelatedSql(
   /** Alias in the subquery of the table of the outer row. */
   const innerAlias = `${alias}_of`
   // A relation to one record costs one lookup by key for each outer row.
-  const isCorrelated = isToOne || form.isCorrelated
+  const { correlatesSubqueries, unindexedSql } = dialectOf(dataSource)
+  const isCorrelated = isToOne || correlatesSubqueries
   const { primaryColumns } = relation.entityMetadata
   const keyNames = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
   const keyOf = (table: string): readonly string[] => keyNames.map((name) => `${driver.escape(table)}.${name}`)
@@ -70,9 +71,9 @@ export function existsRelatedSql(
     builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasOthers})`)
   }
   const related =
-    form.mayBeMerged && !isToOne
+    mayBeMerged && !isToOne
       ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
-      : hasKeySql(builder, keyOf(innerAlias), keyOf(from), isCorrelated)
+      : hasKeySql(builder, keyOf(innerAlias), isSelected ? keyOf(from).map(unindexedSql) : keyOf(from), isCorrelated)
   const predicate = renameDiscriminator(related, builder, alias, parameters)
   // If the record at the start of the relation is missing, the related record is missing too.
   const matchesMissingRecord = where.holdsForNulls && from !== rootAlias

@@ -135,7 +135,7 @@ export function decimalType({ whole, fraction, significant, minFraction = 0 }: D
     const fits = leading.length <= whole && trailing.length <= fraction && digits.length <= significant
     if (!fits) refuse(description)
     // As the column shows it, so that another spelling of the stored value is no change.
-    const sign = text.startsWith('-') ? '-' : ''
+    const sign = digits !== '' && text.startsWith('-') ? '-' : ''
     return minFraction === 0 ? text : `${sign}${leading === '' ? '0' : leading}.${trailing.padEnd(minFraction, '0')}`
   }
   return stringJsonType({

@@ -81,6 +81,11 @@ test.each(['30', '030.0', '30.00', '30.0000'])('another spelling of a decimal is
   expect((await get(`article/${id}`)).json()).toEqual({ id, code, price: '30.00', version: 1 })
 })
 
+test('the sign of zero is no change of a decimal', async () => {
+  const { id } = (await post('article', { code: 'zero', price: '-0' })).json() as { id: number }
+  expect((await put(`article/${id}`, { price: '-0.0' })).json()).toMatchObject({ price: '0.00', version: 1 })
+})
+
 test('an array with values of jsonb is inserted by a few statements', async () => {
   const values = [{ a: [1, 'é'] }, [], 'text', 5, false]
   const body = Array.from({ length: 100 }, (_, index) => ({ tags: values[index % values.length] }))

@@ -173,6 +173,7 @@ export const mysql: Dialect = {
   },
   // TypeORM handles errors on all connections, and `prepareRunner` binds values and sets the time limit.
   prepareConnections: limitRowParsers,
+  unindexedSql: (column) => column,
   likelySql: (predicate) => predicate,
   timeLimitSql: () => undefined,
   cancel: cancelStatement,

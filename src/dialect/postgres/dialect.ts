@@ -180,6 +180,7 @@ export const postgres: Dialect = {
     ]
   },
   prepareConnections: (driver, timeLimit) => preparePools(driver as PostgresDriver, timeLimit),
+  unindexedSql: (column) => column,
   likelySql: (predicate) => predicate,
   timeLimitSql: () => undefined,
   cancel: (_, connection) => cancelStatement(connection as PoolClient),

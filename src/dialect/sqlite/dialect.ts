@@ -196,6 +196,8 @@ export const sqlite: Dialect = {
     ]
   },
   prepareConnections: addTimeLimit,
+  // Unlike an expression of another operator, it has the collation of the column.
+  unindexedSql: (column) => `+${column}`,
   likelySql: (predicate) => `likely(${predicate})`,
   timeLimitSql: ({ options }, column) => (options.type === 'better-sqlite3' ? timeLimitSql(column) : undefined),
   cancel: undefined,
