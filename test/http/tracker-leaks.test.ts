@@ -172,7 +172,7 @@ const attempts: readonly (Attempt | readonly [...Attempt, headers: SendOptions['
   ['the own role', 'bob', 'PUT membership/2/', { role: 'manager' }, 403],
   ['the own role', 'ann', 'PUT membership/1/', { role: 'member' }, 403],
   ['a role in a company of others', 'ann', 'PUT membership/2/', { company_id: 2 }, 400],
-  ['a membership of oneself', 'fay', 'PUT membership/5/', { person_id: 6 }, 409],
+  ['a membership of oneself', 'fay', 'PUT membership/5/', { person_id: 6 }, 403],
   ['a password of others', 'ann', 'PUT person/2/', { password: 'ann' }, 403],
   ['a password of others', 'ann', 'PUT person/5/', { password: 'ann' }, 404],
   ['the hidden role of a person', 'bob', 'PUT person/2/', { managesAll: 1 }, 400],

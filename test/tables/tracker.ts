@@ -69,7 +69,7 @@ export const creations: readonly (readonly [resource: string, body: object, ...S
   ['person', { username: 'gil', password: 'gil' }, 403, 403, 403, 403, 403, 403],
   ['membership', { company_id: 1, person_id: 4 }, 201, 403, 403, 400, 400, 400],
   ['membership', { company_id: 1, person_id: 5 }, 400, 400, 400, 400, 400, 400],
-  ['membership', { company_id: 3, person_id: 4, role: 'manager' }, 400, 400, 400, 409, 400, 409],
+  ['membership', { company_id: 3, person_id: 4, role: 'manager' }, 400, 400, 400, 403, 400, 409],
   ['project', { name: 'Vega', company_id: 1 }, 201, 403, 403, 400, 400, 400],
   ['project', { name: 'Vega', company_id: 2 }, 400, 400, 201, 400, 400, 400],
   ['guest', { project_id: 1, person_id: 2 }, 201, 403, 403, 403, 400, 400],
