@@ -134,7 +134,7 @@ export function decimalType({ whole, fraction, significant, minFraction = 0 }: D
     const digits = `${leading}${trailing}`.replace(/^0+/, '')
     const fits = leading.length <= whole && trailing.length <= fraction && digits.length <= significant
     if (!fits) refuse(description)
-    // As the column shows it, so that another spelling of the stored value is no change.
+    // As the column shows it: then `30` for a stored 30.00 changes nothing.
     const sign = digits !== '' && text.startsWith('-') ? '-' : ''
     return minFraction === 0 ? text : `${sign}${leading === '' ? '0' : leading}.${trailing.padEnd(minFraction, '0')}`
   }
