@@ -14,6 +14,7 @@ import {
   rootAlias,
 } from '../query/query'
 import { isComputed, isView } from '../schema/metadata'
+import { isToMany } from '../schema/relations'
 import type { ResourceView } from '../schema/resource-view'
 import { buildReadColumn, type StoredColumn } from '../schema/stored-column'
 import { andSql, combineSql } from './column-predicate'
@@ -22,7 +23,7 @@ import type { JoinVisibility } from './join-sql'
 import { keysetSql } from './keyset'
 import { longBytes } from './long-columns'
 import { comparedOnceSql, conjunctionSql, repeatedJoin, repeatedJoinsOf } from './long-comparison'
-import { existsRelatedSql } from './related-sql'
+import { existsRelatedSql, type SelectedBy } from './related-sql'
 import { columnSql, isExpression } from './row'
 import type { ConditionSql } from './select-query'
 import type { Store } from './store'
@@ -31,6 +32,7 @@ import type { Store } from './store'
 interface EvaluatedRows {
   /** Whether the condition is inside a subquery. */
   readonly isNested: boolean
+  readonly selectedBy: SelectedBy
   /** Joins along which several rows may lead to the same record, so that a long text of it is compared once. */
   readonly repeatedJoins: readonly Join[]
   /** Conditions that records of these joins are visible. */
@@ -48,7 +50,7 @@ interface ConditionVisitor {
     visibility: JoinVisibility,
     where: string,
     values: Query['values'],
-    isNested: boolean,
+    rows: EvaluatedRows,
   ) => string
   readonly deletion: (condition: DeletionCondition) => string
   readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
@@ -68,15 +70,12 @@ function visitCondition(
   }
   if (condition.type === 'exists') {
     const { first, joins, where } = condition
-    const visibility = visitJoins([first, ...joins], visitor, true)
-    const relatedRows = { isNested: true, repeatedJoins: repeatedJoinsOf(condition), visibility }
-    return visitor.exists(
-      condition,
-      visibility,
-      visitCondition(where, values, visitor, relatedRows),
-      values,
-      rows.isNested,
-    )
+    // Along a relation to one, each row leads to one row.
+    const selectedBy = isToMany(first.relation) ? 'condition' : rows.selectedBy
+    const related = { ...fewRows, isNested: true, selectedBy }
+    const visibility = visitJoins([first, ...joins], visitor, related)
+    const relatedRows = { ...related, repeatedJoins: repeatedJoinsOf(condition), visibility }
+    return visitor.exists(condition, visibility, visitCondition(where, values, visitor, relatedRows), values, rows)
   }
   if (condition.type === 'deletion') return visitor.deletion(condition)
   if (condition.type === 'visible' || condition.type === 'permission') {
@@ -93,12 +92,16 @@ function visitCondition(
 const allVisible: JoinVisibility = new Map()
 
 /** Rows of which each leads to other joined records, or so few rows that a text can be compared again for each of them. */
-const fewRows: EvaluatedRows = { isNested: false, repeatedJoins: [], visibility: allVisible }
+const fewRows: EvaluatedRows = {
+  isNested: false,
+  selectedBy: 'condition',
+  repeatedJoins: [],
+  visibility: allVisible,
+}
 
 /** Visits the conditions that records of joined tables are visible. */
-function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, isNested = false): JoinVisibility {
+function visitJoins(joins: readonly Join[], visitor: ConditionVisitor, rows = fewRows): JoinVisibility {
   if (!joins.some(({ visible }) => visible !== undefined)) return allVisible
-  const rows = { ...fewRows, isNested }
   return new Map(
     joins.map((join) => [join, join.visible === undefined ? '' : visitCondition(join.visible, [], visitor, rows)]),
   )
@@ -138,8 +141,8 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
  * Builds the SQL of a query's condition and cursor. It binds the same values as {@link bindConditionValues}.
  * @param options.root alias of the table of the query's resource
  * @param options.otherValues number of values that the statement binds for other conditions
- * @param options.isLikely for a statement whose rows are selected by keys: finds the comparisons that most of these rows match, so
- * that the database uses the index of the key. Default: the condition itself selects the rows
+ * @param options.selectedBy what selects the rows of the statement
+ * @param options.isLikely finds the comparisons that most of these rows match, so that the database does not use an index for them
  */
 export function conditionSql(
   store: Store,
@@ -147,10 +150,12 @@ export function conditionSql(
   {
     root = rootAlias,
     otherValues = 0,
-    isLikely,
+    selectedBy = 'condition',
+    isLikely = noComparison,
   }: {
     readonly root?: string
     readonly otherValues?: number
+    readonly selectedBy?: SelectedBy
     readonly isLikely?: (comparison: Comparison) => boolean
   } = {},
 ): ConditionSql {
@@ -161,7 +166,7 @@ export function conditionSql(
     compare: (comparison, operands, { repeatedJoins, visibility }) => {
       const { alias, field } = comparison.on
       const compared = comparisonSql(comparison, operands, store.dataSource, bind)
-      const sql = alias === root && isLikely?.(comparison) ? store.dialect.likelySql(compared) : compared
+      const sql = alias === root && isLikely(comparison) ? store.dialect.likelySql(compared) : compared
       const timeLimit = mayReadLongValues(store, comparison) ? timeLimitAt(store, alias, field.columns) : undefined
       const join = repeatedJoin(store, repeatedJoins, comparison)
       const predicate =
@@ -177,31 +182,29 @@ export function conditionSql(
         alias,
         bind(store.dialect.textSearch.queryOf(words, index)),
       ),
-    exists: (exists, visibility, where, values, isNested) => {
-      const holdsForNulls = holdsForNull(exists.where, values)
-      const mayBeMerged = isMergeable(store, query.where, exists, isNested)
-      return existsRelatedSql(
+    exists: (exists, visibility, where, values, rows) =>
+      existsRelatedSql(
         store.dataSource,
         exists,
         visibility,
-        { sql: where, holdsForNulls },
-        { mayBeMerged, isSelected: isLikely !== undefined },
+        { sql: where, holdsForNulls: holdsForNull(exists.where, values) },
+        { mayBeMerged: isMergeable(store, query.where, exists, rows.isNested), selectedBy: rows.selectedBy },
         parameters,
-      )
-    },
+      ),
     deletion: ({ view, isDeleted }) => deletionSql(store, view, isDeleted),
     combine: combineSql,
     policy: (_, condition) => condition,
   })
   const visitor = visitorOf(bind)
-  const joinVisibility = visitJoins(query.joins, visitor)
-  const manyRows = { isNested: false, repeatedJoins: query.joins, visibility: joinVisibility }
+  const rows = { ...fewRows, selectedBy }
+  const joinVisibility = visitJoins(query.joins, visitor, rows)
+  const manyRows = { ...rows, repeatedJoins: query.joins, visibility: joinVisibility }
   const conditions = conjunctionSql(
     store,
     query,
     { joinVisibility, parameters },
     {
-      inShortList: (condition) => visitCondition(condition, query.values, visitor, fewRows),
+      inShortList: (condition) => visitCondition(condition, query.values, visitor, rows),
       // Its placeholders are those of the values that `inShortList` binds next.
       inLongList: (condition) =>
         visitCondition(condition, query.values, visitorOf(collectValues(boundValues.length).bind), manyRows),
@@ -217,11 +220,9 @@ export function conditionSql(
   return { sql: andSql(parts), joinVisibility, parameters }
 }
 
-/** For conditions on records that are all selected by a key. */
 export const anyComparison = (): boolean => true
 
-/** For conditions whose comparisons may select records too. */
-export const noComparison = (): boolean => false
+const noComparison = (): boolean => false
 
 /**
  * Maximum number of bound values for which a statement needs no time limit: with so few short values, SQLite takes less

@@ -3,7 +3,7 @@ import type { DbSession } from '../connection/db-session'
 import type { Statement } from '../connection/statement-cache'
 import type { FieldRef } from '../query/query'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
-import { anyComparison, bindConditionValues, conditionSql, noComparison } from './condition-sql'
+import { anyComparison, bindConditionValues, conditionSql } from './condition-sql'
 import { areRelatedIndexed } from './foreign-key-index'
 import { type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
 import {
@@ -122,12 +122,14 @@ function bindRelated(store: Store, { list, parent, query }: IncludedQuery, keys:
   const conditionCount = values.length
   const parents = bindComparisonValues(hasParent(ownField), parentKeys, dataSource, bind)
   const key = `${parent.view.name}.${list.relation.propertyPath} ${view.cacheKey} ${list.query.cacheKey} ${condition} ${parents}`
+  const isIndexed = areRelatedIndexed(list.relation, dataSource)
   /** @param parentField field that has the key of the parents */
   const conditionOf = (parentField: FieldRef = ownField): RelatedCondition => ({
     condition: conditionSql(store, query, {
       otherValues: values.length - conditionCount,
+      ...(isIndexed && { selectedBy: 'keys' }),
       // For a single parent, each index leads to at most all related records.
-      ...(areRelatedIndexed(list.relation, dataSource) && { isLikely: keys.size > 1 ? anyComparison : noComparison }),
+      ...(isIndexed && keys.size > 1 && { isLikely: anyComparison }),
     }),
     hasParent: comparisonSql(hasParent(parentField), parentKeys, dataSource, collectValues(conditionCount).bind),
   })

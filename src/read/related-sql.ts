@@ -7,6 +7,9 @@ import { addJoin, foreignKeyOf, type JoinVisibility, refersTo, viewTimeLimit } f
 
 type Builder = SelectQueryBuilder<ObjectLiteral>
 
+/** What selects the rows of a statement: the condition, several keys, or one key. With keys, the condition only filters the rows. */
+export type SelectedBy = 'condition' | 'keys' | 'key'
+
 /** Name of a key column in a subquery or a derived table. */
 export const keyName = (index: number): string => tableAlias(`key${index}`)
 
@@ -23,7 +26,8 @@ export const keyName = (index: number): string => tableAlias(`key${index}`)
  * @param where condition on the related record; `holdsForNulls` says whether it is true if there is no related record, as
  * `is=null` is
  * @param form.mayBeMerged whether the database may merge the subquery so that numbers of rows multiply
- * @param form.isSelected whether keys select the outer rows, so that the database should not start from the subquery
+ * @param form.selectedBy what selects the outer rows. For several keys, the database should not start from the subquery. For one key,
+ * the subquery reads only what is related to this row
  * @param parameters receives the parameters that TypeORM adds to the subquery: discriminator values
  */
 export function existsRelatedSql(
@@ -31,7 +35,7 @@ export function existsRelatedSql(
   exists: Exists,
   visibility: JoinVisibility,
   where: { readonly sql: string; readonly holdsForNulls: boolean },
-  { mayBeMerged, isSelected }: { readonly mayBeMerged: boolean; readonly isSelected: boolean },
+  { mayBeMerged, selectedBy }: { readonly mayBeMerged: boolean; readonly selectedBy: SelectedBy },
   parameters: ObjectLiteral,
 ): string {
   const { driver } = dataSource
@@ -41,15 +45,16 @@ export function existsRelatedSql(
   if (isToOne && !where.holdsForNulls) return existsReferencedSql(dataSource, exists, visibility, where.sql, parameters)
   /** Alias in the subquery of the table of the outer row. */
   const innerAlias = `${alias}_of`
-  // A relation to one record costs one lookup by key for each outer row.
   const { correlatesSubqueries, unindexedSql } = dialectOf(dataSource)
-  const isCorrelated = isToOne || correlatesSubqueries
+  // A relation to one record costs one lookup by key for each outer row.
+  const isForOneRow = selectedBy === 'key' && !isToOne
+  const isCorrelated = isForOneRow || isToOne || correlatesSubqueries
   const { primaryColumns } = relation.entityMetadata
   const keyNames = primaryColumns.map(({ databaseName }) => driver.escape(databaseName))
   const keyOf = (table: string): readonly string[] => keyNames.map((name) => `${driver.escape(table)}.${name}`)
   const join = { ...first, from: innerAlias }
   const visible = visibility.get(first)
-  const builder = relatedQuery(dataSource, join, visible, 'leftJoin', keyOf(innerAlias))
+  const builder = relatedQuery(dataSource, join, visible, 'leftJoin', isForOneRow ? ['1'] : keyOf(innerAlias))
   for (const nestedJoin of joins) addJoin(dataSource, builder, nestedJoin, visibility.get(nestedJoin))
   // The outer row may be a soft-deleted record.
   builder.withDeleted()
@@ -70,10 +75,12 @@ export function existsRelatedSql(
     const hasOthers = hasKeySql(othersQuery, keyOf(otherAlias), keyOf(innerAlias), isCorrelated)
     builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasOthers})`)
   }
-  const related =
-    mayBeMerged && !isToOne
-      ? `(${keyOf(from).join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
-      : hasKeySql(builder, keyOf(innerAlias), isSelected ? keyOf(from).map(unindexedSql) : keyOf(from), isCorrelated)
+  const outerKey = selectedBy === 'keys' ? keyOf(from).map(unindexedSql) : keyOf(from)
+  const related = isForOneRow
+    ? findsRowSql(builder, keyOf(innerAlias), outerKey)
+    : mayBeMerged && !isToOne
+      ? `(${outerKey.join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
+      : hasKeySql(builder, keyOf(innerAlias), outerKey, isCorrelated)
   const predicate = renameDiscriminator(related, builder, alias, parameters)
   // If the record at the start of the relation is missing, the related record is missing too.
   const matchesMissingRecord = where.holdsForNulls && from !== rootAlias
@@ -125,8 +132,20 @@ function hasKeySql(
 ): string {
   // In parentheses, because NOT may bind more strongly than IN: MySQL's `sql_mode` HIGH_NOT_PRECEDENCE.
   if (!isCorrelated) return `((${key.join(', ')}) IN (${subquery.getQuery()}))`
+  return `EXISTS (${whereKeyEquals(subquery, selected, key).getQuery()})`
+}
+
+/**
+ * Predicate that a subquery finds a row for an outer row. Databases run it for each outer row: they do not merge scalar subqueries
+ * into the outer statement.
+ */
+function findsRowSql(subquery: Builder, selected: readonly string[], key: readonly string[]): string {
+  return `((${whereKeyEquals(subquery, selected, key).limit(1).getQuery()}) IS NOT NULL)`
+}
+
+function whereKeyEquals(subquery: Builder, selected: readonly string[], key: readonly string[]): Builder {
   for (const [index, column] of key.entries()) subquery.andWhere(`${selected[index]} = ${column}`)
-  return `EXISTS (${subquery.getQuery()})`
+  return subquery
 }
 
 /**

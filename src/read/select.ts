@@ -232,7 +232,10 @@ async function readRawItems(
   const query = itemsQuery(view, keys, select, condition, deleted)
   const cacheKey = `${locks ? 'lock' : 'read'} ${deleted} ${keyOf(condition)} ${view.cacheKey} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
-    const sql = conditionSql(store, query, { isLikely: ({ on }) => on.field !== view.key })
+    const sql = conditionSql(store, query, {
+      selectedBy: keys.length === 1 ? 'key' : 'keys',
+      isLikely: ({ on }) => on.field !== view.key,
+    })
     const builder = selectQuery(store, query, sql, valueLimit)
     return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })

@@ -176,7 +176,8 @@ function referencedQuery(
   for (const [expression, name] of selection(dataSource, referenced, rootAlias)) builder.addSelect(expression, name)
   builder.andWhere(equalsAnyKey(dialect, referenced, names, operands))
   if (visible !== undefined) {
-    const { sql, parameters } = conditionSql(store, visible, { isLikely: anyComparison })
+    const selectedBy = rows.length === 1 ? 'key' : 'keys'
+    const { sql, parameters } = conditionSql(store, visible, { selectedBy, isLikely: anyComparison })
     if (sql !== '') builder.andWhere(sql, parameters)
   }
   return builder.limit(rows.length)

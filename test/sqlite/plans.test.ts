@@ -164,3 +164,16 @@ test('records are found by their keys, not by the keys of all records in a scope
   // SQLite uses no index for an expression.
   for (const sql of inScope) expect(sql).toMatch(/\(\(\+"\w+"\."id"\) IN \(SELECT/)
 })
+
+test.each([
+  ['GET /api/board/2/', undefined],
+  ['PATCH /api/board/2/', { company: 2 }],
+  ['GET /api/note/1/', undefined],
+  ['POST /api/note/', { board_id: 2 }],
+] as const)('a scope along a relation to many reads only the related records of one record: %s', async (line, body) => {
+  await request(line, body)
+  const plans = await plansOf('board_members_member')
+  expect(plans).toContain('CORRELATED SCALAR SUBQUERY')
+  // A subquery of IN, which is evaluated for all records.
+  expect(plans).not.toContain('LIST SUBQUERY')
+})
