@@ -5,17 +5,20 @@ import type { Context } from 'koa'
 import { networkOf } from '../access/client-network'
 import { buildResponseMemory, minCountedLength, type ResponseMemory } from '../response/held-bytes'
 
+/** Memory that a request and its response hold. */
+export interface RequestMemory {
+  /** Returns the memory; the first call creates it. */
+  readonly responseMemory: () => ResponseMemory
+  /** Call this when the request has been handled, successfully or not. */
+  readonly noteHandled: () => void
+}
+
 /**
- * Handles a request with the memory that it and its response hold. It is held until the request has been handled, and the
- * response is sent or its connection is closed: a write continues after its client has disconnected, with the body.
+ * Starts to count the memory of a request. It is held until the request has been handled, and the response is sent or its connection is
+ * closed: a write continues after its client has disconnected, with the body.
  * @param limit maximum number of bytes for all responses of the process
- * @param handle receives a function whose first call creates the memory
  */
-export async function withResponseMemory<T>(
-  context: Context,
-  limit: number,
-  handle: (responseMemory: () => ResponseMemory) => Promise<T>,
-): Promise<T> {
+export function requestMemory(context: Context, limit: number): RequestMemory {
   let held: ResponseMemory | undefined
   let isHandled = false
   /** Frees the memory of a request whose connection is closed, and which is still being handled. */
@@ -24,17 +27,18 @@ export async function withResponseMemory<T>(
     if (isHandled) release()
     else releaseWhenHandled = release
   }
-  try {
-    return await handle(() => {
+  return {
+    responseMemory: () => {
       held ??= newResponseMemory(context, limit, onClosed)
       return held
-    })
-  } finally {
-    isHandled = true
-    releaseWhenHandled?.()
-    // Also a short response waits for its client: an HTTP/2 client that accepts no byte would keep the memory of its body. A
-    // stream is read when its client is ready, and has time limits of its own.
-    if (!(context.body instanceof Readable)) held?.noteWaiting(true)
+    },
+    noteHandled: () => {
+      isHandled = true
+      releaseWhenHandled?.()
+      // Also a short response waits for its client: an HTTP/2 client that accepts no byte would keep the memory of its body. A
+      // stream is read when its client is ready, and has time limits of its own.
+      if (held !== undefined && !(context.body instanceof Readable)) held.noteWaiting(true)
+    },
   }
 }
 

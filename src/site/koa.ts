@@ -7,7 +7,7 @@ import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 import { problemResponse } from '../response/http-response'
 import { matchOf, respondAction } from './custom-action'
-import { reserveHead, withResponseMemory } from './held-bytes'
+import { requestMemory, reserveHead } from './held-bytes'
 import type { PageHandler, PagesByMethod } from './page'
 import { openBody, readPayload } from './payload'
 import { isPipelined, waitForPrevious } from './pipelining'
@@ -47,11 +47,13 @@ export function buildMiddleware(site: Site): Middleware {
     const responder = responderOf(site, pathPattern, context)
     if (responder === 'none') return next()
     if (responder === 'not-connected') return sendResponse(context, problemResponse(notConnected()))
-    await withResponseMemory(context, limits.responseBytes, async (responseMemory) => {
+    const { responseMemory, noteHandled } = requestMemory(context, limits.responseBytes)
+    try {
       const waiting = reserveAndWait(context, limits, responseMemory)
-      if (waiting !== undefined && !(await waiting)) return
-      await responder(responseMemory, next)
-    })
+      if (waiting === undefined || (await waiting)) await responder(responseMemory, next)
+    } finally {
+      noteHandled()
+    }
   }
 }
 
@@ -107,9 +109,11 @@ function responderOf(site: Site, pathPattern: RegExp, context: Context): FoundRe
   if (service === undefined || served === undefined) {
     return pageResponder(site, context, path.slice(base.length).replace(/\/$/, ''))
   }
-  const requested = { served, segment, restores: operation !== undefined, querystring }
-  return (responseMemory) =>
-    respond(service, requestOf(site, context, { ...requested, responseMemory }), serverTiming, challenges)
+  return (responseMemory) => {
+    const restores = operation !== undefined
+    const request = requestOf(site, context, { served, segment, restores, querystring, responseMemory })
+    return respond(service, request, serverTiming, challenges)
+  }
 }
 
 /** Parts of the path and the query string of a request, and its memory. */
