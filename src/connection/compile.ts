@@ -27,6 +27,14 @@ export const parameterPrefix = `tr${randomBytes(6).toString('hex')}_`
 export const discriminatorValues = 'discriminatorColumnValues'
 
 /**
+ * Name of the parameter for discriminator values in a condition on a table that the statement joins. It depends on the values alone: the
+ * row scope and a permission, which may be in one statement, use the same aliases.
+ */
+export function discriminatorParameter(values: readonly unknown[]): string {
+  return `${parameterPrefix}types_${Buffer.from(JSON.stringify(values)).toString('hex')}`
+}
+
+/**
  * TypeORM's placeholder for the value at an index (from 0), which `compile` replaces by the placeholder of the driver.
  */
 function placeholderOf(index: number): string {

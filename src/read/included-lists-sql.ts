@@ -257,7 +257,7 @@ function selectParentKeys(
   for (const [index, column] of parent.view.key.columns.entries()) {
     parents.addSelect(columnSql(dataSource, column, parentsAlias), parentKeyName(index))
   }
-  return renameDiscriminator(parents.getQuery(), parents, parentsAlias, parameters)
+  return renameDiscriminator(parents.getQuery(), parents, parameters)
 }
 
 /** Builds the SELECT of the keys of related records, without those of their parents. */

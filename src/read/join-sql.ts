@@ -1,5 +1,5 @@
 import type { DataSource, EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { parameterPrefix } from '../connection/compile'
+import { discriminatorParameter } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import type { Join } from '../query/query'
 import { type ColumnMetadata, childrenOf, isView, type RelationMetadata, withJoinColumns } from '../schema/metadata'
@@ -96,14 +96,8 @@ function typeCondition(
   const target = relation.inverseEntityMetadata
   if (target.tableType !== 'entity-child' || target.discriminatorColumn === undefined) return {}
   const targetAndChildren = [target, ...childrenOf(target)]
-  const types = targetAndChildren.map(({ discriminatorValue }, index) => [
-    `${parameterPrefix}${alias}_${index}`,
-    discriminatorValue,
-  ])
-  const parameterNames = types.map(([name]) => `:${name}`).join(', ')
+  const types = targetAndChildren.map(({ discriminatorValue }) => discriminatorValue)
+  const name = discriminatorParameter(types)
   const discriminator = `${driver.escape(alias)}.${driver.escape(target.discriminatorColumn.databaseName)}`
-  return {
-    condition: `${discriminator} IN (${parameterNames})`,
-    parameters: Object.fromEntries(types),
-  }
+  return { condition: `${discriminator} IN (:...${name})`, parameters: { [name]: types } }
 }

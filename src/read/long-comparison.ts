@@ -110,7 +110,7 @@ export function conjunctionSql(
 /** Predicate that more rows than {@link maxRepetitions} match a condition. */
 function isLongListSql(store: Store, query: Query, condition: ConditionSql): string {
   const builder = matchingQuery(store, query, { ...condition, parameters: {} }).addSelect('1', keyName(0))
-  const rows = renameDiscriminator(builder.getQuery(), builder, rootAlias, condition.parameters)
+  const rows = renameDiscriminator(builder.getQuery(), builder, condition.parameters)
   return `(SELECT COUNT(*) FROM (${rows} LIMIT ${maxRepetitions + 1})) > ${maxRepetitions}`
 }
 
@@ -144,6 +144,6 @@ export function comparedOnceSql(
   const builder = selectFrom(store.dataSource, target, alias)
   for (const [index, key] of keys.entries()) builder.addSelect(key, keyName(index))
   for (const condition of [...conditions, isLong, sql]) if (condition) builder.andWhere(condition)
-  const matching = renameDiscriminator(builder.getQuery(), builder, alias, parameters)
+  const matching = renameDiscriminator(builder.getQuery(), builder, parameters)
   return `CASE WHEN ${isLong} THEN (${keys.join(', ')}) IN (${matching}) ELSE ${sql} END`
 }

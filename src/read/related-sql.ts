@@ -1,5 +1,5 @@
 import type { DataSource, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { discriminatorValues, parameterPrefix, selectFrom } from '../connection/compile'
+import { discriminatorParameter, discriminatorValues, selectFrom } from '../connection/compile'
 import { dialectOf } from '../dialect/dialect-of'
 import { type Exists, type Join, rootAlias, tableAlias } from '../query/query'
 import { isToMany } from '../schema/relations'
@@ -81,7 +81,7 @@ export function existsRelatedSql(
     : mayBeMerged && !isToOne
       ? `(${outerKey.join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
       : hasKeySql(builder, keyOf(innerAlias), outerKey, isCorrelated)
-  const predicate = renameDiscriminator(related, builder, alias, parameters)
+  const predicate = renameDiscriminator(related, builder, parameters)
   // If the record at the start of the relation is missing, the related record is missing too.
   const matchesMissingRecord = where.holdsForNulls && from !== rootAlias
   return matchesMissingRecord ? `(${keyOf(from)[0]} IS NULL OR ${predicate})` : predicate
@@ -101,7 +101,7 @@ function existsReferencedSql(
   builder.andWhere(refersTo(dataSource, foreignKeyOf(relation), from, alias))
   const timeLimit = viewTimeLimit(dataSource, relation.inverseEntityMetadata, alias)
   for (const condition of [timeLimit, visibility.get(first), where]) if (condition) builder.andWhere(condition)
-  return renameDiscriminator(`EXISTS (${builder.getQuery()})`, builder, alias, parameters)
+  return renameDiscriminator(`EXISTS (${builder.getQuery()})`, builder, parameters)
 }
 
 /**
@@ -109,11 +109,11 @@ function existsReferencedSql(
  * values of the outer statement would replace those of the subquery.
  * @param parameters receives the parameters of the subquery
  */
-export function renameDiscriminator(sql: string, builder: Builder, alias: string, parameters: ObjectLiteral): string {
+export function renameDiscriminator(sql: string, builder: Builder, parameters: ObjectLiteral): string {
   const { [discriminatorValues]: types, ...others } = builder.getParameters()
   Object.assign(parameters, others)
   if (types === undefined) return sql
-  const name = `${parameterPrefix}${alias}_types`
+  const name = discriminatorParameter(types)
   parameters[name] = types
   return sql.replaceAll(`:...${discriminatorValues}`, `:...${name}`)
 }

@@ -12,7 +12,7 @@ import {
   TableInheritance,
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
-import { apiOf } from '../client'
+import { apiOf, send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
@@ -119,9 +119,24 @@ class Visit {
   @ManyToOne(() => Match, { nullable: true }) match!: Relation<Match> | null
 }
 
+/** Its scope and `may` follow relations to two subclasses of one table. */
+@Entity()
+@Resource({
+  auth: permitAllAsUser1,
+  bulk: true,
+  scope: () => ({ not: { team__name: 'red' } }),
+  may: { update: () => ({ club__name: 'club' }) },
+})
+class Trip {
+  @PrimaryColumn() id!: number
+  @Column({ type: 'varchar', length: 10, default: 'old' }) note!: string
+  @ManyToOne(() => Team, { nullable: true }) team!: Relation<Team> | null
+  @ManyToOne(() => Club, { nullable: true }) club!: Relation<Club> | null
+}
+
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Group, Team, Club, Event, Match, Party, Seat, Ticket, Fan, Guest, Visit] })
+  world = await openWorld({ entities: [Group, Team, Club, Event, Match, Party, Seat, Ticket, Fan, Guest, Visit, Trip] })
   const save = (entity: new () => object, rows: readonly object[]): Promise<unknown> =>
     world.dataSource.getRepository<object>(entity).save([...rows])
   await save(Team, [
@@ -167,6 +182,11 @@ beforeAll(async () => {
     { id: 2, match: { id: 3 } },
     { id: 3, match: { id: 2 } },
   ])
+  await save(Trip, [
+    { id: 1, team: { id: 1 }, club: { id: 4 } },
+    { id: 2, team: { id: 2 }, club: { id: 4 } },
+    { id: 3, team: { id: 2 }, club: null },
+  ])
 })
 afterAll(async () => {
   await world.close()
@@ -196,4 +216,20 @@ test.each([
   ['visit/?ordering=match__id__nullslast,id&limit=2', [1, 3]],
 ])('Row scopes: relations of every kind: %s', async (path, expected) => {
   expect(await ids(path)).toEqual(expected)
+})
+
+test('Permissions: a scope and `may` can follow relations to two subclasses', async () => {
+  expect(await ids('trip/')).toEqual([2, 3])
+  const statuses = []
+  for (const id of [1, 2, 3]) {
+    statuses.push((await send(world.url, `PATCH /api/trip/${id}/`, { body: { note: 'new' } })).status)
+  }
+  expect(statuses).toEqual([404, 200, 403])
+  const { text } = await send(world.url, 'PATCH /api/trip/?id__lte=2', { body: { note: 'all' } })
+  expect(text).toContain('"updated":1')
+  expect(await world.sql('SELECT id, note FROM trip ORDER BY id')).toEqual([
+    { id: 1, note: 'old' },
+    { id: 2, note: 'all' },
+    { id: 3, note: 'old' },
+  ])
 })
