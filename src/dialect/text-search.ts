@@ -8,8 +8,16 @@ export interface TextSearch {
    * Predicate that is true for the rows in which the index finds all words.
    * @param alias alias of the table
    * @param placeholder of the text that `queryOf` returns
+   * @param selectsRows whether the database may start from the rows that the index finds; false if keys select the rows. PostgreSQL,
+   * MySQL and MariaDB decide this by their statistics
    */
-  readonly matchSql: (dataSource: DataSource, index: SearchIndex, alias: string, placeholder: string) => string
+  readonly matchSql: (
+    dataSource: DataSource,
+    index: SearchIndex,
+    alias: string,
+    placeholder: string,
+    selectsRows: boolean,
+  ) => string
   /**
    * Text of a query for rows that contain a word with each of these beginnings, in the language of the index. Every
    * character of the words stands for itself. Without words, the query finds nothing.

@@ -33,6 +33,8 @@ interface EvaluatedRows {
   /** Whether the condition is inside a subquery. */
   readonly isNested: boolean
   readonly selectedBy: SelectedBy
+  /** Whether most of these rows match: the database then does not select them by an index of a compared column. */
+  readonly mostMatch: boolean
   /** Joins along which several rows may lead to the same record, so that a long text of it is compared once. */
   readonly repeatedJoins: readonly Join[]
   /** Conditions that records of these joins are visible. */
@@ -44,7 +46,7 @@ interface ConditionVisitor {
   /** The policies for the principal of the request. */
   readonly policies: Policies | undefined
   readonly compare: (comparison: Comparison, values: readonly unknown[], rows: EvaluatedRows) => string
-  readonly match: (match: Match, words: readonly string[]) => string
+  readonly match: (match: Match, words: readonly string[], rows: EvaluatedRows) => string
   readonly exists: (
     exists: Exists,
     visibility: JoinVisibility,
@@ -66,7 +68,7 @@ function visitCondition(
 ): string {
   if (condition.type === 'compare') return visitor.compare(condition, values[condition.valuesIndex] ?? [], rows)
   if (condition.type === 'match') {
-    return visitor.match(condition, (values[condition.valuesIndex] ?? []) as readonly string[])
+    return visitor.match(condition, (values[condition.valuesIndex] ?? []) as readonly string[], rows)
   }
   if (condition.type === 'exists') {
     const { first, joins, where } = condition
@@ -80,7 +82,8 @@ function visitCondition(
   if (condition.type === 'deletion') return visitor.deletion(condition)
   if (condition.type === 'visible' || condition.type === 'permission') {
     const resolved = requirePolicies(visitor).resolve(condition)
-    return visitor.policy(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, rows))
+    const permitted = { ...rows, mostMatch: rows.selectedBy !== 'condition' }
+    return visitor.policy(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, permitted))
   }
   const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
   return visitor.combine(
@@ -95,6 +98,7 @@ const allVisible: JoinVisibility = new Map()
 const fewRows: EvaluatedRows = {
   isNested: false,
   selectedBy: 'condition',
+  mostMatch: false,
   repeatedJoins: [],
   visibility: allVisible,
 }
@@ -142,7 +146,7 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
  * @param options.root alias of the table of the query's resource
  * @param options.otherValues number of values that the statement binds for other conditions
  * @param options.selectedBy what selects the rows of the statement
- * @param options.isLikely finds the comparisons that most of these rows match, so that the database does not use an index for them
+ * @param options.mostMatch whether most of the rows that keys select match the filters too
  */
 export function conditionSql(
   store: Store,
@@ -151,22 +155,22 @@ export function conditionSql(
     root = rootAlias,
     otherValues = 0,
     selectedBy = 'condition',
-    isLikely = noComparison,
+    mostMatch = false,
   }: {
     readonly root?: string
     readonly otherValues?: number
     readonly selectedBy?: SelectedBy
-    readonly isLikely?: (comparison: Comparison) => boolean
+    readonly mostMatch?: boolean
   } = {},
 ): ConditionSql {
   const { values: boundValues, bind } = collectValues()
   const parameters: ObjectLiteral = {}
   const visitorOf = (bind: Bind): ConditionVisitor => ({
     policies: store.policies,
-    compare: (comparison, operands, { repeatedJoins, visibility }) => {
+    compare: (comparison, operands, { mostMatch, repeatedJoins, visibility }) => {
       const { alias, field } = comparison.on
       const compared = comparisonSql(comparison, operands, store.dataSource, bind)
-      const sql = alias === root && isLikely(comparison) ? store.dialect.likelySql(compared) : compared
+      const sql = alias === root && mostMatch ? store.dialect.likelySql(compared) : compared
       const timeLimit = mayReadLongValues(store, comparison) ? timeLimitAt(store, alias, field.columns) : undefined
       const join = repeatedJoin(store, repeatedJoins, comparison)
       const predicate =
@@ -175,13 +179,11 @@ export function conditionSql(
           : comparedOnceSql(store, comparison, sql, join, [timeLimit, visibility.get(join)], parameters)
       return timeLimit === undefined ? predicate : `(${timeLimit} AND ${predicate})`
     },
-    match: ({ alias, index }, words) =>
-      store.dialect.textSearch.matchSql(
-        store.dataSource,
-        index,
-        alias,
-        bind(store.dialect.textSearch.queryOf(words, index)),
-      ),
+    match: ({ alias, index }, words, rows) => {
+      const { matchSql, queryOf } = store.dialect.textSearch
+      const placeholder = bind(queryOf(words, index))
+      return matchSql(store.dataSource, index, alias, placeholder, rows.selectedBy === 'condition')
+    },
     exists: (exists, visibility, where, values, rows) =>
       existsRelatedSql(
         store.dataSource,
@@ -196,7 +198,7 @@ export function conditionSql(
     policy: (_, condition) => condition,
   })
   const visitor = visitorOf(bind)
-  const rows = { ...fewRows, selectedBy }
+  const rows = { ...fewRows, selectedBy, mostMatch }
   const joinVisibility = visitJoins(query.joins, visitor, rows)
   const manyRows = { ...rows, repeatedJoins: query.joins, visibility: joinVisibility }
   const conditions = conjunctionSql(
@@ -219,10 +221,6 @@ export function conditionSql(
   const parts = [timeLimitSql ?? '', ...sortTimeLimits(store, query), ...conditions, keysetPredicate ?? '']
   return { sql: andSql(parts), joinVisibility, parameters }
 }
-
-export const anyComparison = (): boolean => true
-
-const noComparison = (): boolean => false
 
 /**
  * Maximum number of bound values for which a statement needs no time limit: with so few short values, SQLite takes less

@@ -64,26 +64,30 @@ export type ListsForm = Dialect['listsPerParent'] | 'together'
 /**
  * The form of the statement for lists of several parents. Forms with a subquery for each parent need an index on the foreign
  * key: without one, each subquery would read the whole table. PostgreSQL does this also for a list with LIMIT whose filters
- * follow relations, because it expects to find a matching record soon: 1,000 lists of 100 records took eight seconds.
+ * follow relations, because it expects to find a matching record soon: 1,000 lists of 100 records took eight seconds. For a search with an
+ * index, it would compare all records that the index finds again for each parent.
  */
 export function listsFormOf(store: Store, list: IncludedList): ListsForm {
   const { dialect } = store
-  if (dialect.listsPerParent === 'lateral' && followsRelations(list.query.where)) return 'window'
+  if (dialect.listsPerParent === 'lateral' && needsOtherTables(list.query.where)) return 'window'
   return areRelatedIndexed(list.relation, store.dataSource) ? dialect.listsPerParent : 'window'
 }
 
-/** Whether a filter of the request follows a relation. Row scopes do not count: most records of a list are usually visible. */
-function followsRelations(condition: Condition): boolean {
+/**
+ * Whether a filter of the request follows a relation, or searches with an index. Row scopes do not count: most records of a list are
+ * usually visible.
+ */
+function needsOtherTables(condition: Condition): boolean {
   switch (condition.type) {
     case 'and':
     case 'or':
-      return condition.conditions.some(followsRelations)
+      return condition.conditions.some(needsOtherTables)
     case 'not':
-      return followsRelations(condition.condition)
+      return needsOtherTables(condition.condition)
     case 'compare':
       return condition.on.alias !== rootAlias
     default:
-      return condition.type === 'exists'
+      return condition.type === 'exists' || condition.type === 'match'
   }
 }
 

@@ -1,9 +1,10 @@
-import { cachedStatement, collectValues, compile } from '../connection/compile'
+import { cachedStatement, collectValues } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import type { Statement } from '../connection/statement-cache'
 import type { FieldRef } from '../query/query'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
-import { anyComparison, bindConditionValues, conditionSql } from './condition-sql'
+import { compileKeyed } from './compile-keyed'
+import { bindConditionValues, conditionSql } from './condition-sql'
 import { areRelatedIndexed } from './foreign-key-index'
 import { type ListsForm, listsFormOf, listsQuery, parentFieldOf } from './included-lists-sql'
 import {
@@ -48,7 +49,7 @@ export function singleListStatement(
   const limitClause = ` LIMIT ${bind(included.list.query.limit)}`
   const statement = cachedStatement(session, `include ${key} ${valueLimit}`, () => {
     const builder = singleListQuery(store, included, conditionOf(), valueLimit)
-    return compile(store.dataSource, builder, values.length, limitClause)
+    return compileKeyed(store, builder, values.length, limitClause)
   })
   return { statement, values }
 }
@@ -89,7 +90,7 @@ function severalListsStatement(
   const statement = cachedStatement(session, `includes ${key} ${requestedForm} ${valueLimit} ${limitClause}`, () => {
     const form = requestedForm ?? listsFormOf(store, included.list)
     const sql = { form, ...conditionOf(parentFieldOf(form, included)), maxLength }
-    return compile(store.dataSource, listsQuery(store, included, sql, valueLimit), values.length, limitClause)
+    return compileKeyed(store, listsQuery(store, included, sql, valueLimit), values.length, limitClause)
   })
   return { statement, values }
 }
@@ -102,7 +103,7 @@ export function countStatement(
   const counted = { ...included, query: withoutIncluded({ ...included.query, ordering: [] }) }
   const { values, key, conditionOf } = bindRelated(store, counted, keys)
   const statement = cachedStatement(session, `include count ${key}`, () =>
-    compile(store.dataSource, includedCountQuery(store, counted, conditionOf()), values.length),
+    compileKeyed(store, includedCountQuery(store, counted, conditionOf()), values.length),
   )
   return { statement, values }
 }
@@ -127,9 +128,8 @@ function bindRelated(store: Store, { list, parent, query }: IncludedQuery, keys:
   const conditionOf = (parentField: FieldRef = ownField): RelatedCondition => ({
     condition: conditionSql(store, query, {
       otherValues: values.length - conditionCount,
-      ...(isIndexed && { selectedBy: 'keys' }),
-      // For a single parent, each index leads to at most all related records.
-      ...(isIndexed && keys.size > 1 && { isLikely: anyComparison }),
+      // A filter may be more selective than a single parent.
+      ...(isIndexed && { selectedBy: 'keys', mostMatch: keys.size > 1 }),
     }),
     hasParent: comparisonSql(hasParent(parentField), parentKeys, dataSource, collectValues(conditionCount).bind),
   })

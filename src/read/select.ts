@@ -8,6 +8,7 @@ import { type ListQuery, type Query, rootAlias } from '../query/query'
 import type { DeletedRecords } from '../request/list-request'
 import type { WriteAction } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
+import { compileKeyed } from './compile-keyed'
 import { bindConditionValues, conditionSql } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { keyId } from './row'
@@ -227,17 +228,14 @@ async function readRawItems(
   select: Query['select'],
   { locks = false, valueLimit, condition = 'visible', deleted }: ItemReading,
 ): Promise<readonly RawRow[]> {
-  const { view, dataSource } = store
+  const { view } = store
   const { values, bind } = collectValues()
   const query = itemsQuery(view, keys, select, condition, deleted)
   const cacheKey = `${locks ? 'lock' : 'read'} ${deleted} ${keyOf(condition)} ${view.cacheKey} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
-    const sql = conditionSql(store, query, {
-      selectedBy: keys.length === 1 ? 'key' : 'keys',
-      isLikely: ({ on }) => on.field !== view.key,
-    })
+    const sql = conditionSql(store, query, { selectedBy: keys.length === 1 ? 'key' : 'keys' })
     const builder = selectQuery(store, query, sql, valueLimit)
-    return compile(dataSource, locks ? builder.setLock('pessimistic_write') : builder, values.length)
+    return compileKeyed(store, locks ? builder.setLock('pessimistic_write') : builder, values.length)
   })
   return (await execute(session, statement, values)).records
 }

@@ -1,11 +1,12 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
-import { cachedStatement, collectValues, compile, selectFrom } from '../connection/compile'
+import { cachedStatement, collectValues, selectFrom } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import { execute, type RawRow, runFallible } from '../connection/statement'
 import { violationOf } from '../dialect/dialect-of'
 import { padList } from '../dialect/in-list'
 import { type Query, rootAlias } from '../query/query'
-import { anyComparison, bindConditionValues, conditionSql } from '../read/condition-sql'
+import { compileKeyed } from '../read/compile-keyed'
+import { bindConditionValues, conditionSql } from '../read/condition-sql'
 import { buildRowReader, columnSql, selection, toBindParameter } from '../read/row'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
@@ -139,7 +140,7 @@ async function findKeys(
   )
   const cacheKey = `reference ${view.cacheKey}.${field.property} ${keys.length} ${scopeKey}`
   const statement = cachedStatement(session, cacheKey, () =>
-    compile(dataSource, referencedQuery(store, field, rows, visible), values.length),
+    compileKeyed(store, referencedQuery(store, field, rows, visible), values.length),
   )
   const find = (inner: DbSession): Promise<{ readonly records: readonly RawRow[] }> => execute(inner, statement, values)
   const result = await runFallible(session, find).catch((error: unknown) => {
@@ -177,7 +178,7 @@ function referencedQuery(
   builder.andWhere(equalsAnyKey(dialect, referenced, names, operands))
   if (visible !== undefined) {
     const selectedBy = rows.length === 1 ? 'key' : 'keys'
-    const { sql, parameters } = conditionSql(store, visible, { selectedBy, isLikely: anyComparison })
+    const { sql, parameters } = conditionSql(store, visible, { selectedBy })
     if (sql !== '') builder.andWhere(sql, parameters)
   }
   return builder.limit(rows.length)

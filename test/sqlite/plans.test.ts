@@ -1,5 +1,7 @@
 import {
+  ChildEntity,
   Column,
+  DeleteDateColumn,
   Entity,
   Index,
   JoinTable,
@@ -9,10 +11,12 @@ import {
   PrimaryColumn,
   PrimaryGeneratedColumn,
   type Relation,
+  TableInheritance,
 } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { send } from '../client'
 import { permitAllAsUser1 } from '../support/access'
+import { createSearchIndex } from '../support/search-index'
 import { openWorld, type World } from '../world/world'
 
 /** The plans of statements that read records by keys. Without `ANALYZE`, SQLite takes the index that was created last of those that seem equally good. */
@@ -25,6 +29,8 @@ class Project {
   @OneToMany('Task', 'project') tasks!: Relation<Task>[]
   @ManyToMany('Tag') @JoinTable() tags!: Relation<Tag>[]
   @OneToMany('Board', 'project') boards!: Relation<Board>[]
+  @OneToMany('File', 'project') files!: Relation<File>[]
+  @OneToMany('Image', 'place') images!: Relation<Image>[]
 }
 
 @Entity()
@@ -89,16 +95,40 @@ class Note {
   @Index() @ManyToOne(() => Board, 'notes', { nullable: false }) board!: Relation<Board>
 }
 
+/** Its records can be deleted softly, have a type, and can be searched. */
+@Entity()
+@Resource({ auth: permitAllAsUser1 })
+@TableInheritance({ column: { type: 'varchar', length: 10, name: 'kind' } })
+@Index('file_by_deleted', ['deleted'])
+@Index('file_by_project', ['project'])
+class File {
+  @PrimaryGeneratedColumn() id!: number
+  @DeleteDateColumn() deleted!: Date | null
+  @Column({ default: 'red' }) text!: string
+  @ManyToOne(() => Project, 'files', { nullable: false }) project!: Relation<Project>
+}
+
+@ChildEntity()
+@Resource({ auth: permitAllAsUser1, search: { fields: ['text'], index: 'file_search' } })
+class Image extends File {
+  @Index('file_by_place')
+  @ManyToOne(() => Project, 'images', { nullable: true })
+  place!: Relation<Project>
+}
+
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Project, Task, Tag, Label, Use, Board, Member, Note],
+    entities: [Project, Task, Tag, Label, Use, Board, Member, Note, File, Image],
     seed: async (dataSource) => {
+      await createSearchIndex(dataSource, 'file', 'file_search', ['text'])
+      await dataSource.query('CREATE INDEX file_by_kind ON file (kind)')
       await dataSource.getRepository(Tag).insert([{}, {}])
       const projects = await dataSource.getRepository(Project).save([{ tags: [{ id: 1 }] }, { tags: [{ id: 2 }] }])
       await dataSource.getRepository(Member).insert([{}, {}])
       await dataSource.getRepository(Board).save(projects.map(({ id }) => ({ project: { id }, members: [{ id: 1 }] })))
       await dataSource.getRepository(Task).insert(projects.map(({ id }) => ({ project: { id } })))
+      await dataSource.getRepository(Project).insert(Array.from({ length: 60 }, (_, index) => ({ id: index + 100 })))
     },
   })
 })
@@ -127,6 +157,24 @@ test.each([
 ])('a list finds the records of a parent by their foreign key: tasks%s', async (options) => {
   await request(`GET /api/project/?include=tasks${options}`)
   expect(await plansOf('task')).toMatch(/^(?!.*(task_by_company|task_by_status)).*task_by_project/)
+})
+
+test('an item finds its related records by their foreign key, not by an index of their scope', async () => {
+  await request('GET /api/project/1/?include=tasks')
+  expect(await plansOf('task')).toMatch(/^(?!.*task_by_company).*task_by_project/)
+})
+
+const searches = ['(search:red)', '(search:red,limit:1)', '(search:red,limit:0,count:exact)']
+test.each([
+  ...['', '(limit:1)', '(limit:0,count:exact)'].flatMap((options) => [`files${options}`, `images${options}`]),
+  ...searches.map((options) => `images${options}`),
+])('no index of the type, the date of deletion or the words selects related records: %s', async (include) => {
+  for (const path of ['project/1/?', 'project/?limit=100&']) {
+    await request(`GET /api/${path}include=${include}`)
+    const plans = await plansOf('file')
+    expect(plans).toMatch(/file_by_(project|place) \((projectId|placeId)=\?\)/)
+    expect(plans).not.toMatch(/file_by_deleted \(deleted=\?\)|file_by_kind|rowid=\?\)","LIST SUBQUERY/)
+  }
 })
 
 test.each(['', '(limit:1)', '(rank:1)', '(count:exact,limit:0)', '(ordering:-rank)'])(
