@@ -277,8 +277,11 @@ export interface DatabaseFeatures {
   readonly needsDefaultExpressions: boolean
   /** Whether columns can have `ON UPDATE`, which the database applies only if an UPDATE changes the row. */
   readonly hasOnUpdate: boolean
-  /** Whether a SELECT computes its columns for rows that are sorted, also for those after its LIMIT. */
-  readonly computesBeforeSorting: boolean
+  /**
+   * In which cases a SELECT computes its columns also for rows after its LIMIT: if it sorts them, if it sorts them and has joins or
+   * subqueries, or never.
+   */
+  readonly computesBeforeLimit: 'sorted' | 'joined' | 'never'
   /** Maximum number of columns of a SELECT. */
   readonly maxColumns: number
   /** Whether a statement supports `RETURNING`. */

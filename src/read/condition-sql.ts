@@ -311,7 +311,7 @@ function isMergeable({ dialect }: Store, all: Condition, exists: Exists, isNeste
 }
 
 /** Number of subqueries in a condition. Visibility and a permission count as one, whatever their conditions are. */
-function countSubqueries(condition: Condition): number {
+export function countSubqueries(condition: Condition): number {
   if (condition.type === 'compare' || condition.type === 'match' || condition.type === 'deletion') return 0
   if (condition.type === 'visible' || condition.type === 'permission') return 1
   if (condition.type === 'exists') return 1 + countSubqueries(condition.where)

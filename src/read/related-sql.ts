@@ -54,7 +54,9 @@ export function existsRelatedSql(
   const keyOf = (table: string): readonly string[] => keyNames.map((name) => `${driver.escape(table)}.${name}`)
   const join = { ...first, from: innerAlias }
   const visible = visibility.get(first)
-  const builder = relatedQuery(dataSource, join, visible, 'leftJoin', isForOneRow ? ['1'] : keyOf(innerAlias))
+  // SQLite starts from the left table of an outer join: it would read all outer rows and the scopes of all related records.
+  const method = where.holdsForNulls ? 'leftJoin' : 'innerJoin'
+  const builder = relatedQuery(dataSource, join, visible, method, isForOneRow ? ['1'] : keyOf(innerAlias))
   for (const nestedJoin of joins) addJoin(dataSource, builder, nestedJoin, visibility.get(nestedJoin))
   // The outer row may be a soft-deleted record.
   builder.withDeleted()

@@ -9,7 +9,7 @@ import type { DeletedRecords } from '../request/list-request'
 import type { WriteAction } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
 import { compileKeyed } from './compile-keyed'
-import { bindConditionValues, conditionSql } from './condition-sql'
+import { bindConditionValues, conditionSql, countSubqueries } from './condition-sql'
 import type { ValueLimit } from './measure'
 import { keyId } from './row'
 import { keyQuery, keysFirstQuery, selectQuery } from './select-query'
@@ -36,7 +36,7 @@ export function listStatement(
   const { values, bind } = collectValues()
   // With sort columns of other tables, the subquery and the outer query both have to join these tables.
   const isDeep = query.offset >= deepOffset && query.ordering.every(({ alias }) => alias === rootAlias)
-  const readsKeysFirst = (isDeep || includesVisible(query) || sortsComputed(store, query)) && !query.readsDeleted
+  const readsKeysFirst = (isDeep || includesVisible(query) || computesAll(store, query)) && !query.readsDeleted
   // The key of the store's view too: a selection of fields changes the columns, but not the query.
   const key = `list ${store.view.cacheKey} ${query.cursor?.direction} ${readsKeysFirst} ${valueLimit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
   const limitClause = ` LIMIT ${bind(query.limit)} OFFSET ${bind(query.offset)}`
@@ -58,14 +58,16 @@ function includesVisible({ included, joins }: ListQuery): boolean {
 }
 
 /**
- * Whether a query sorts records with virtual columns, other than by their key, and the database would compute these columns for all
- * records of the list: for the newest first, SQLite does, because each record is before those that it has read so far.
+ * Whether a query has virtual columns that the database would compute for all records of the list. For the newest first, SQLite does,
+ * because each record is before those that it has read so far.
  */
-function sortsComputed({ view: { key, columns }, dialect }: Store, { ordering, included }: ListQuery): boolean {
-  if (!dialect.computesBeforeSorting) return false
+function computesAll({ view: { key, columns }, dialect }: Store, query: ListQuery): boolean {
+  const { ordering, included, joins, where } = query
+  if (![columns, ...included.map(({ view }) => view.columns)].some(hasVirtual)) return false
+  if (dialect.computesBeforeLimit === 'joined') return joins.length > 0 || countSubqueries(where) > 0
   const [first] = ordering
   const isByKey = first?.alias === rootAlias && first.column === key.columns[0]
-  return !isByKey && [columns, ...included.map(({ view }) => view.columns)].some(hasVirtual)
+  return dialect.computesBeforeLimit === 'sorted' && !isByKey
 }
 
 function hasVirtual(columns: readonly ReadColumn[]): boolean {

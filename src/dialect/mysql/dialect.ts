@@ -149,7 +149,8 @@ export const mysql: Dialect = {
   indexesReferences: true,
   needsDefaultExpressions: false,
   hasOnUpdate: true,
-  computesBeforeSorting: false,
+  // Subqueries become joins.
+  computesBeforeLimit: 'joined',
   maxColumns: 4096,
   supportsReturning: ({ driver }, statement) => driver.isReturningSqlSupported(statement),
   settingsWarnings: async (dataSource, runSql) => {

@@ -157,7 +157,7 @@ export const postgres: Dialect = {
   indexesReferences: false,
   needsDefaultExpressions: false,
   hasOnUpdate: false,
-  computesBeforeSorting: false,
+  computesBeforeLimit: 'never',
   maxColumns: 1664,
   supportsReturning: () => true,
   settingsWarnings: async ({ options }, runSql) => {

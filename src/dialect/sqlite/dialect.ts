@@ -172,7 +172,7 @@ export const sqlite: Dialect = {
   indexesReferences: false,
   needsDefaultExpressions: true,
   hasOnUpdate: false,
-  computesBeforeSorting: true,
+  computesBeforeLimit: 'sorted',
   maxColumns: 2000,
   supportsReturning: () => true,
   settingsWarnings: async (_, runSql) => {
