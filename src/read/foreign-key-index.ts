@@ -31,17 +31,31 @@ export function areRelatedIndexed(
   return foreignKeyIndexes(inverseRelation.entityMetadata, dataSource)(inverseRelation)
 }
 
-/** Whether an index has the columns of a foreign key, in any order, and then another column of its table. */
-export function isIndexedTogether(
+/**
+ * Whether PostgreSQL reads the records of a foreign key in an order from an index. An index on the foreign key and the first sort column
+ * is enough, unless another index begins with this column, and so has the order of all sort columns: PostgreSQL may prefer it, and read
+ * the whole table.
+ * @param sorted sort columns of the table, without those of the foreign key
+ */
+export function isOrderIndexed(
   relation: RelationMetadata,
-  { databaseName }: ColumnMetadata,
+  [first, ...others]: readonly ColumnMetadata[],
   dataSource: DataSource,
 ): boolean {
-  const foreignKey = new Set(withJoinColumns(relation).joinColumns.map((column) => column.databaseName))
-  return indexesOf(relation.entityMetadata, dataSource, ({ where }) => where === undefined).some(
+  if (first === undefined) return true
+  const foreignKey = new Set(withJoinColumns(relation).joinColumns.map(({ databaseName }) => databaseName))
+  const indexes = indexesOf(relation.entityMetadata, dataSource, ({ where }) => where === undefined)
+  const hasBoth = indexes.some(
     (names) =>
-      names[foreignKey.size] === databaseName && names.slice(0, foreignKey.size).every((name) => foreignKey.has(name)),
+      names[foreignKey.size] === first.databaseName &&
+      names.slice(0, foreignKey.size).every((name) => foreignKey.has(name)),
   )
+  return hasBoth && (others.length === 0 || !indexes.some(([name]) => name === first.databaseName))
+}
+
+/** Whether a column belongs to the foreign key of a relation. */
+export function isJoinColumn(relation: RelationMetadata, { databaseName }: ColumnMetadata): boolean {
+  return withJoinColumns(relation).joinColumns.some((column) => column.databaseName === databaseName)
 }
 
 /**

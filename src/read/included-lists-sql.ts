@@ -2,7 +2,7 @@ import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import { selectFrom } from '../connection/compile'
 import type { Dialect } from '../dialect/dialect'
 import { type Condition, type FieldRef, type IncludedList, rootAlias, tableAlias } from '../query/query'
-import { areRelatedIndexed, isIndexedTogether } from './foreign-key-index'
+import { areRelatedIndexed, isJoinColumn, isOrderIndexed } from './foreign-key-index'
 import {
   addParentKey,
   type IncludedQuery,
@@ -157,7 +157,7 @@ function keysAreEqual(store: Store): string {
 
 /** Numbers the first related records of each parent, in a subquery for each. */
 function lateralSource(store: Store, included: IncludedQuery, sql: ListsSql): Source {
-  const [first, parameters] = (isOrderIndexed(store, included) ? numberedList : sortedList)(store, included, sql)
+  const [first, parameters] = (hasOrderedIndex(store, included) ? numberedList : sortedList)(store, included, sql)
   const parents = selectParentKeys(store, included, sql, parameters)
   const { driver } = store.dataSource
   return [
@@ -167,10 +167,16 @@ function lateralSource(store: Store, included: IncludedQuery, sql: ListsSql): So
 }
 
 /** Whether an index has the records of a parent in the order of the list. */
-function isOrderIndexed({ dataSource }: Store, { list: { relation }, query }: IncludedQuery): boolean {
-  const [first] = query.ordering
-  if (relation.isManyToMany || relation.inverseRelation === undefined || first?.alias !== rootAlias) return false
-  return isIndexedTogether(relation.inverseRelation, first.column.column, dataSource)
+function hasOrderedIndex({ dataSource }: Store, { list: { relation }, query }: IncludedQuery): boolean {
+  const { isManyToMany, inverseRelation } = relation
+  if (isManyToMany || inverseRelation === undefined) return false
+  if (query.ordering.some(({ alias }) => alias !== rootAlias)) return false
+  const sorted = query.ordering.map(({ column }) => column.column)
+  return isOrderIndexed(
+    inverseRelation,
+    sorted.filter((column) => !isJoinColumn(inverseRelation, column)),
+    dataSource,
+  )
 }
 
 /** Numbers the first records of one list, which an index has in its order. */

@@ -49,10 +49,13 @@ class Text {
 @Resource({ auth: permitAll })
 @Index(['writer', 'rank'])
 @Index(['writer', 'status'], { where: 'status = 7' })
+@Index(['writer', 'state'])
+@Index(['state', 'id'])
 class Note {
   @PrimaryGeneratedColumn() id!: number
   @Column() @Index() status!: number
   @Column() @Index() rank!: number
+  @Column() state!: number
   @ManyToOne(
     () => Writer,
     ({ notes }) => notes,
@@ -66,7 +69,7 @@ const seed = async (dataSource: DataSource): Promise<void> => {
     `INSERT INTO text ("writerId") SELECT 1 + number % 1000 FROM generate_series(1, 100000) number`,
   )
   await dataSource.query(
-    'INSERT INTO note ("writerId", status, rank) SELECT 1 + number % 500, number % 2, -number FROM generate_series(0, 99999) number',
+    'INSERT INTO note ("writerId", status, rank, state) SELECT 1 + number % 500, number % 2, -number, number % 2 FROM generate_series(0, 99999) number',
   )
   await dataSource.query('ANALYZE writer, text, note')
 }
@@ -101,6 +104,8 @@ test.each([
   ['limit:1,ordering:rank', (writer: number) => [99_500 + writer]],
   // A partial index does not have the records in this order.
   ['limit:1,ordering:status', (writer: number) => [writer]],
+  // An index of all notes has this order, and one of the notes of each writer only a part of it.
+  ['limit:1,ordering:state', (writer: number) => [writer]],
   ['limit:1,status:1', (writer: number) => (writer % 2 === 0 ? [writer] : [])],
   ['limit:1,status:1,ordering:-rank', (writer: number) => (writer % 2 === 0 ? [writer] : [])],
 ])('a thousand lists with the options %s, of which half are empty', async (options, expected) => {
