@@ -136,7 +136,7 @@ afterAll(() => world.close())
 
 /** The plans of the statements that read a table since the last call: the tables and indexes that they search. */
 async function plansOf(table: string): Promise<string> {
-  const selects = world.statements().filter((sql) => sql.startsWith('SELECT') && sql.includes(`"${table}"`))
+  const selects = world.statements().filter((sql) => /^ *SELECT/.test(sql) && sql.includes(`"${table}"`))
   expect(selects.length).toBeGreaterThan(0)
   const plans = selects.map((sql) => {
     // The service reads its own statements, which it marks by a comment, as arrays.
