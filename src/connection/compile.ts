@@ -31,7 +31,8 @@ export const discriminatorValues = 'discriminatorColumnValues'
  * row scope and a permission, which may be in one statement, use the same aliases.
  */
 export function discriminatorParameter(values: readonly unknown[]): string {
-  return `${parameterPrefix}types_${Buffer.from(JSON.stringify(values)).toString('hex')}`
+  const texts = values.map((value) => `${typeof value} ${value}`)
+  return `${parameterPrefix}types_${Buffer.from(JSON.stringify(texts)).toString('hex')}`
 }
 
 /**

@@ -33,24 +33,25 @@ export function areRelatedIndexed(
 
 /**
  * Whether PostgreSQL reads the records of a foreign key in an order from an index. An index on the foreign key and the first sort column
- * is enough, unless another index begins with this column, and so has the order of all sort columns: PostgreSQL may prefer it, and read
- * the whole table.
+ * is enough, unless another index has the whole order: PostgreSQL may prefer it, and read the whole table.
  * @param sorted sort columns of the table, without those of the foreign key
  */
 export function isOrderIndexed(
   relation: RelationMetadata,
-  [first, ...others]: readonly ColumnMetadata[],
+  sorted: readonly ColumnMetadata[],
   dataSource: DataSource,
 ): boolean {
-  if (first === undefined) return true
   const foreignKey = new Set(withJoinColumns(relation).joinColumns.map(({ databaseName }) => databaseName))
   const indexes = indexesOf(relation.entityMetadata, dataSource, ({ where }) => where === undefined)
-  const hasBoth = indexes.some(
-    (names) =>
-      names[foreignKey.size] === first.databaseName &&
-      names.slice(0, foreignKey.size).every((name) => foreignKey.has(name)),
+  const hasAt = (index: readonly string[], position: number, columns: readonly ColumnMetadata[]): boolean =>
+    columns.every(({ databaseName }, offset) => index[position + offset] === databaseName)
+  const ofForeignKey = indexes.filter(
+    (index) => index.length >= foreignKey.size && index.slice(0, foreignKey.size).every((name) => foreignKey.has(name)),
   )
-  return hasBoth && (others.length === 0 || !indexes.some(([name]) => name === first.databaseName))
+  const hasAfterKey = (columns: readonly ColumnMetadata[]): boolean =>
+    ofForeignKey.some((index) => hasAt(index, foreignKey.size, columns))
+  if (hasAfterKey(sorted)) return true
+  return hasAfterKey(sorted.slice(0, 1)) && !indexes.some((index) => hasAt(index, 0, sorted))
 }
 
 /** Whether a column belongs to the foreign key of a relation. */

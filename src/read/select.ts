@@ -59,7 +59,7 @@ function includesVisible({ included, joins }: ListQuery): boolean {
 
 /**
  * Whether a query has virtual columns that the database would compute for all records of the list. For the newest first, SQLite does,
- * because each record is before those that it has read so far.
+ * because each record is before those that it has read so far. MariaDB does if it joins tables, which subqueries become too.
  */
 function computesAll({ view: { key, columns }, dialect }: Store, query: ListQuery): boolean {
   const { ordering, included, joins, where } = query

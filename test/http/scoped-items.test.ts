@@ -211,6 +211,11 @@ test('Row scopes: a record is found by its key if and only if the list shows it'
       const shown = await shownIds('project')
       for (const id of projectIds) {
         const created = await statusOf('POST /api/note/?dry_run=true', [{ project_id: id }])
+        // Several keys are looked up by another form of the scope.
+        const both = [{ project_id: id }, { project_id: id === 'p1' ? 'p2' : 'p1' }]
+        const areShown = both.every(({ project_id }) => shown.includes(project_id))
+        const together = await statusOf('POST /api/note/?dry_run=true', both)
+        expect([id, together]).toEqual([id, areShown ? 200 : 400])
         expect([id, created]).toEqual([id, shown.includes(id) ? 200 : 400])
       }
     }),
