@@ -119,7 +119,8 @@ test('statements outside of transactions run concurrently', async () => {
 })
 
 test('a statement that waits too long throws SqliteLockError; a request gets 503 with Retry-After', async () => {
-  const world = await openForTest({ entities: [Entry], mount: { waitLimit: 50 } })
+  // Long enough for the statement about settings that runs after mounting, which this transaction waits for.
+  const world = await openForTest({ entities: [Entry], mount: { waitLimit: 1000 } })
   const runner = world.dataSource.createQueryRunner()
   await runner.startTransaction()
   await expect(world.dataSource.getRepository(Entry).count()).rejects.toThrow(SqliteLockError)
