@@ -10,7 +10,7 @@ import {
 } from 'typeorm'
 import { type Principal, Resource, type Rule } from 'typeorm-resources'
 import { type Reply, send } from '../client'
-import { isMariadb } from '../world/leg'
+import { isMariadb, types } from '../world/leg'
 import { openWorld, type World } from '../world/world'
 
 /**
@@ -108,6 +108,42 @@ class Weight {
   @Column(isMariadb ? { type: 'double', precision: 10, scale: 2 } : { type: 'double precision' }) kilos!: number
 }
 
+/** Its scope compares values that the database and JavaScript may compare differently. Only its code is unique. */
+@Entity()
+@Resource({
+  auth,
+  scope: () => ({
+    kind__ne: 'private',
+    size__lt: 3,
+    rank__lte: '9007199254740992',
+    level__gte: 2,
+    title__lt: 'B',
+    at: '2024-01-01T00:00:00Z',
+  }),
+})
+class Page {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ type: 'varchar', length: 10, nullable: true, default: 'text' }) kind!: string | null
+  @Column({ type: 'integer', nullable: true, default: 1 }) size!: number | null
+  @Column('bigint', { default: 1 }) rank!: string
+  /** It is stored as a negative number, so that the database compares it in the opposite order. */
+  @Column({ type: 'integer', default: -2, transformer: { to: negate, from: negate } }) level!: number
+  @Column({ length: 10, default: 'A' }) title!: string
+  @Column(types.instant) at!: Date
+  @Column({ length: 10, unique: true }) code!: string
+}
+function negate(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : -value
+}
+
+const excludedPages: readonly Partial<Page>[] = [{ kind: null }, { size: null }, { rank: '9007199254740993' }]
+/** A date-time is equal to each time in its second. MariaDB orders texts without regard to case. */
+const permittedPages: readonly object[] = [
+  { level: 1 },
+  { at: '2024-01-01T00:00:00.5Z' },
+  ...(isMariadb ? [{ title: 'a' }] : []),
+]
+
 const excluded: readonly Partial<Sheet>[] = [
   { status: 'private' },
   { rank: '9007199254740993' },
@@ -123,7 +159,7 @@ const toBody = (sheet: Partial<Sheet>): object => ({ ...sheet, ...(sheet.rank ==
 let world: World
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Item, Part, Member, Draft, Sheet, Weight],
+    entities: [Item, Part, Member, Draft, Sheet, Weight, Page],
     columnOrder: 0,
     mount: { batch: true },
     seed: async ({ manager }) => {
@@ -134,6 +170,7 @@ beforeAll(async () => {
       for (const sheet of excluded) await manager.insert(Sheet, { ...sheet, code: 'taken' })
       await manager.insert(Sheet, { code: 'own' })
       await manager.insert(Member, { team: 2, code: 'taken' })
+      await manager.insert(Page, { kind: 'private', at: new Date(0), code: 'taken' })
     },
   })
 })
@@ -195,6 +232,21 @@ test('other operators permit values in scope', async () => {
   ]
   expect(replies.map(({ status }) => status)).toEqual([201, 409, 403])
 })
+
+test.each(excludedPages.map((page) => ({ ...page })))('null and long integers as in the database: %j', async (page) => {
+  const post = (code: string): Promise<Reply> => request('POST page/', { at: '2024-01-01T00:00:00Z', ...page, code })
+  const [free, taken] = [await post('free'), await post('taken')]
+  expect([free.status, taken.status]).toEqual([403, 403])
+  expect(taken.text).toBe(free.text)
+})
+
+test.each(permittedPages.map((page, index) => ({ page, index })))(
+  'values that the database compares differently are permitted: $page',
+  async ({ page, index }) => {
+    const post = (code: string): Promise<Reply> => request('POST page/', { at: '2024-01-01T00:00:00Z', ...page, code })
+    expect([(await post(`mine ${index}`)).status, (await post('taken')).status]).toEqual([201, 409])
+  },
+)
 
 test('a number that the column rounds is compared by the database', async () => {
   const replies = [await request('POST weight/', { kilos: 1.004 }), await request('POST weight/', { kilos: 1.006 })]
