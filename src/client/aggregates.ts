@@ -19,17 +19,19 @@ export type CheckedAggregate<Resource, Resources, Name> = Name extends 'count'
     : never
 
 /** Names of the functions of a value. Decimals are strings in most entities, so that a string has all functions. */
-type FunctionOf<Value> = [Value] extends [Date]
-  ? 'min' | 'max'
-  : [Value] extends [boolean]
-    ? 'count_distinct'
-    : [Value] extends [bigint]
-      ? FunctionOfNumber
-      : [Value] extends [string | number]
-        ? IsEnumeration<Value> extends true
-          ? 'count_distinct'
-          : FunctionOfNumber
-        : never
+type FunctionOf<Value> = [Value] extends [never]
+  ? never
+  : [Value] extends [Date]
+    ? 'min' | 'max'
+    : [Value] extends [boolean]
+      ? 'count_distinct'
+      : [Value] extends [bigint]
+        ? FunctionOfNumber
+        : [Value] extends [string | number]
+          ? IsEnumeration<Value> extends true
+            ? 'count_distinct'
+            : FunctionOfNumber
+          : never
 type FunctionOfNumber = 'sum' | 'avg' | 'min' | 'max' | 'count_distinct'
 
 /** The name of a group key, or `never` if groups cannot be identified by it. */
@@ -40,13 +42,15 @@ export type CheckedGroupKey<Resource, Resources, Name> =
       : never
     : Extract<Name, GroupNameOf<Name & string, NonNullable<ValueAtPath<EntityOf<Resource>, Name, Resources>>>>
 /** A `Date` is a date-time, which needs a date part; a string may be a date. */
-type GroupNameOf<Name extends string, Value> = [Value] extends [Date]
-  ? `${Name}__${DatePart}`
-  : [Value] extends [string]
-    ? IsEnumeration<Value> extends true
-      ? Name
-      : Name | `${Name}__${DatePart}`
-    : Name
+type GroupNameOf<Name extends string, Value> = [Value] extends [never]
+  ? never
+  : [Value] extends [Date]
+    ? `${Name}__${DatePart}`
+    : [Value] extends [string]
+      ? IsEnumeration<Value> extends true
+        ? Name
+        : Name | `${Name}__${DatePart}`
+      : Name
 
 /** Filters on groups, such as `minutes__sum__gte`. */
 export type HavingOf<Resource, Resources, Name extends string> = {

@@ -279,6 +279,12 @@ export async function aggregates(): Promise<void> {
   holds<Same<(typeof related.objects)[number]['city__country__area__sum'], number | null>>()
   // @ts-expect-error: a misspelt field of a related record
   await api.visit.aggregate({}, { functions: ['city__country__aera__sum'] })
+  // @ts-expect-error: there is no such field
+  await api.city.aggregate({}, { functions: ['nmae__max'] })
+  // @ts-expect-error: a relation to many has no values
+  await api.country.aggregate({}, { functions: ['languages__name__min'] })
+  // @ts-expect-error: there is no such field
+  await api.visit.aggregate({}, { functions: ['count'], by: ['visted__month'] })
   // @ts-expect-error: no function of booleans
   await api.country.aggregate({}, { functions: ['landlocked__sum'] })
   // @ts-expect-error: a field without a function
