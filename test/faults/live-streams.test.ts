@@ -100,7 +100,12 @@ test(`${streams} open streams use constant memory, and nothing of them remains`,
   const each = (heapInUse() - freed) / streams
   await Promise.all(clients.map((client) => client.close()))
   await until('the server has closed the connections', async () => (await connectionsOf()) <= 1)
-  const left = heapInUse() - freed
+  // The last parts of closed streams are freed a little later.
+  let left = Number.POSITIVE_INFINITY
+  await until('the memory of the streams is free', () => {
+    left = heapInUse() - freed
+    return left < 4 * mebibyte
+  })
   logFigures(`${streams} streams`, {
     'MiB received': Math.round(received / mebibyte),
     'growth in KiB': Math.round(growth / 1024),
@@ -108,7 +113,6 @@ test(`${streams} open streams use constant memory, and nothing of them remains`,
     'KiB left at the end': Math.round(left / 1024),
   })
   expect(growth).toBeLessThan(4 * mebibyte)
-  expect(left).toBeLessThan(4 * mebibyte)
   expect(warnings).toEqual([])
   expect(site.faults).toEqual([])
 }, 600_000)
