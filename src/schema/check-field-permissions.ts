@@ -91,11 +91,21 @@ function checkProperty(
       `"fields.${property}" has "write", but the property is in "readOnly"; remove it from one of them`,
     ],
     [
+      isRelationToMany && isWiderThan(write, read),
+      `"fields.${property}" has "write", but who may not read a relation to many cannot write it; remove "write"`,
+    ],
+    [
       write !== undefined && isRelationToMany && !isNested(options, property),
       `"fields.${property}" has "write", but bodies cannot contain this relation to many; add it to "nested", or remove "write"`,
     ],
   ]
   return mistakes.flatMap(([isMistake, text]) => (isMistake ? [text] : []))
+}
+
+/** Whether a permission to write certainly permits more than the one to read. */
+function isWiderThan(write: unknown, read: unknown): boolean {
+  if (write === undefined || write === false) return false
+  return read === false || (write === true && typeof read === 'function')
 }
 
 function isObject(value: unknown): value is object {

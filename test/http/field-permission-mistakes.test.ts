@@ -82,6 +82,7 @@ async function mistakesOf(...resources: readonly object[]): Promise<readonly str
 }
 
 const human = (fields: unknown, others: object = {}): object => ({ entity: Human, fields, ...others })
+const withLetters = (fields: object): readonly object[] => [human(fields, { nested: ['letters'] }), { entity: Letter }]
 const reading = { read: isPermitted }
 
 test.each<[string, object, readonly string[]]>([
@@ -151,8 +152,17 @@ test.each<[string, object, readonly string[]]>([
       'Human: "fields.letters" has "write", but bodies cannot contain this relation to many; add it to "nested", or remove "write"',
     ],
   ],
+  ...[
+    { read: isPermitted, write: true },
+    { read: false, write: true },
+    { read: false, write: isPermitted },
+  ].map((letters): [string, object, readonly string[]] => [
+    `writing of a relation to many that may not be read: ${letters.read} ${letters.write}`,
+    withLetters({ letters }),
+    ['Human: "fields.letters" has "write", but who may not read a relation to many cannot write it; remove "write"'],
+  ]),
 ])('Field permissions: mistakes are reported at mount: %s', async (_, resource, expected) => {
-  const found = await mistakesOf(resource)
+  const found = await mistakesOf(...[resource].flat())
   // The other legs declare the columns in another order.
   const sorted = (texts: readonly string[]): readonly string[] =>
     texts.map((text) =>
@@ -168,6 +178,7 @@ test.each<[string, readonly object[]]>([
   ['no restriction', [human({ email: { read: true, write: isPermitted }, id: { write: isPermitted } })]],
   ['permissions of hidden fields to write', [human({ email: { write: isPermitted } }, { exclude: ['email'] })]],
   ['a part of an embedded entity that is excluded', [human({ contact: reading }, { exclude: ['contact.phone'] })]],
+  ['permissions of a relation to many', [...withLetters({ letters: { read: isPermitted, write: isOther } })]],
   ['the same function on both sides', [human({ email: reading }), { entity: Letter, fields: { human: reading } }]],
   ['a foreign key that is excluded', [human({ email: reading }), { entity: Letter, exclude: ['human'] }]],
   [
