@@ -14,7 +14,7 @@ const addedCondition = new RegExp(
 )
 
 /**
- * Compiles a SELECT whose rows several keys select: the database does not use an index of the date of deletion or of the discriminator.
+ * Compiles a SELECT whose rows keys select that have an index: the database does not use an index of the date of deletion or of the discriminator.
  * @param valueCount number of bound values
  * @param tail SQL after that of the builder
  */

@@ -13,7 +13,7 @@ export function foreignKeyIndexes(
   dataSource: DataSource,
 ): (relation: RelationMetadata) => boolean {
   const { indexesReferences } = dialectOf(dataSource)
-  const indexed = new Set(indexesOf(metadata, dataSource).map(([first]) => first))
+  const indexed = new Set(indexesOf(metadata, dataSource).map(({ columns: [first] }) => first))
   return (relation) => {
     const { foreignKeys, joinColumns } = withJoinColumns(relation)
     if (indexesReferences && foreignKeys.length > 0) return true
@@ -33,7 +33,7 @@ export function areRelatedIndexed(
 
 /**
  * Whether PostgreSQL reads the records of a foreign key in an order from an index. An index on the foreign key and the first sort column
- * is enough, unless another index has the whole order: PostgreSQL may prefer it, and read the whole table.
+ * is enough, unless another index has more of the order: PostgreSQL may prefer it, and read the whole table.
  * @param sorted sort columns of the table, without those of the foreign key
  */
 export function isOrderIndexed(
@@ -42,16 +42,26 @@ export function isOrderIndexed(
   dataSource: DataSource,
 ): boolean {
   const foreignKey = new Set(withJoinColumns(relation).joinColumns.map(({ databaseName }) => databaseName))
-  const indexes = indexesOf(relation.entityMetadata, dataSource, ({ where }) => where === undefined)
-  const hasAt = (index: readonly string[], position: number, columns: readonly ColumnMetadata[]): boolean =>
-    columns.every(({ databaseName }, offset) => index[position + offset] === databaseName)
-  const ofForeignKey = indexes.filter(
-    (index) => index.length >= foreignKey.size && index.slice(0, foreignKey.size).every((name) => foreignKey.has(name)),
-  )
-  const hasAfterKey = (columns: readonly ColumnMetadata[]): boolean =>
-    ofForeignKey.some((index) => hasAt(index, foreignKey.size, columns))
-  if (hasAfterKey(sorted)) return true
-  return hasAfterKey(sorted.slice(0, 1)) && !indexes.some((index) => hasAt(index, 0, sorted))
+  const order = sorted.map(({ databaseName }) => databaseName)
+  let ofForeignKey = -1
+  let ofOthers = 0
+  for (const { columns, isPartial } of indexesOf(relation.entityMetadata, dataSource)) {
+    const [first, rest] = [columns.slice(0, foreignKey.size), columns.slice(foreignKey.size)]
+    if (first.length === foreignKey.size && first.every((name) => foreignKey.has(name))) {
+      if (!isPartial) ofForeignKey = Math.max(ofForeignKey, commonLength(rest, order))
+    } else {
+      // The records that a filter selects have the order of an index without the column of the filter.
+      const ofOrder = columns.filter((name) => order.includes(name))
+      ofOthers = Math.max(ofOthers, commonLength(ofOrder, order))
+    }
+  }
+  return ofForeignKey === order.length || (ofForeignKey > 0 && ofForeignKey >= ofOthers)
+}
+
+/** Number of columns with which both lists begin. */
+function commonLength(columns: readonly string[], order: readonly string[]): number {
+  const end = order.findIndex((name, index) => columns[index] !== name)
+  return end < 0 ? order.length : end
 }
 
 /** Whether a column belongs to the foreign key of a relation. */
@@ -59,24 +69,28 @@ export function isJoinColumn(relation: RelationMetadata, { databaseName }: Colum
   return withJoinColumns(relation).joinColumns.some((column) => column.databaseName === databaseName)
 }
 
-/**
- * Names of the columns of each index and key of the table. Under single-table inheritance each class may declare indexes.
- * @param isUsed whether an index counts, such as a partial one. Default: all do
- */
-function indexesOf(
-  { tablePath }: EntityMetadata,
-  { entityMetadatas }: DataSource,
-  isUsed: (index: EntityMetadata['indices'][number]) => boolean = () => true,
-): readonly (readonly string[])[] {
+/** Index or key of a table. */
+interface TableIndex {
+  /** Names of its columns in the database. */
+  readonly columns: readonly string[]
+  /** Whether it has only the records that match a condition. */
+  readonly isPartial: boolean
+}
+
+/** The indexes and keys of a table. Under single-table inheritance each class may declare indexes. */
+function indexesOf({ tablePath }: EntityMetadata, { entityMetadatas }: DataSource): readonly TableIndex[] {
+  const toIndex = (columns: readonly ColumnMetadata[], isPartial = false): TableIndex => ({
+    columns: columns.map(({ databaseName }) => databaseName),
+    isPartial,
+  })
   const family = entityMetadatas.filter((metadata) => metadata.tablePath === tablePath)
-  const indexes = family.flatMap((metadata) => [
-    metadata.primaryColumns,
-    ...metadata.uniques.map(({ columns }) => columns),
-    ...metadata.indices
-      .filter(isUsed)
-      .map((index) => (index.synchronize ? index.columns : namedColumns(metadata, index))),
+  return family.flatMap((metadata) => [
+    toIndex(metadata.primaryColumns),
+    ...metadata.uniques.map(({ columns }) => toIndex(columns)),
+    ...metadata.indices.map((index) =>
+      toIndex(index.synchronize ? index.columns : namedColumns(metadata, index), index.where !== undefined),
+    ),
   ])
-  return indexes.map((columns) => columns.map(({ databaseName }) => databaseName))
 }
 
 /** Columns of an index with `synchronize: false`, for which TypeORM does not resolve them. */

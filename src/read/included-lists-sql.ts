@@ -69,7 +69,7 @@ export type ListsForm = Dialect['listsPerParent'] | 'together'
  */
 export function listsFormOf(store: Store, list: IncludedList): ListsForm {
   const { dialect } = store
-  if (dialect.listsPerParent === 'lateral' && needsOtherTables(list.query.where)) return 'window'
+  if (dialect.listsPerParent === 'lateral' && followsRelationOrSearchesIndex(list.query.where)) return 'window'
   return areRelatedIndexed(list.relation, store.dataSource) ? dialect.listsPerParent : 'window'
 }
 
@@ -77,13 +77,13 @@ export function listsFormOf(store: Store, list: IncludedList): ListsForm {
  * Whether a filter of the request follows a relation, or searches with an index. Row scopes do not count: most records of a list are
  * usually visible.
  */
-function needsOtherTables(condition: Condition): boolean {
+function followsRelationOrSearchesIndex(condition: Condition): boolean {
   switch (condition.type) {
     case 'and':
     case 'or':
-      return condition.conditions.some(needsOtherTables)
+      return condition.conditions.some(followsRelationOrSearchesIndex)
     case 'not':
-      return needsOtherTables(condition.condition)
+      return followsRelationOrSearchesIndex(condition.condition)
     case 'compare':
       return condition.on.alias !== rootAlias
     default:

@@ -1,4 +1,5 @@
-import { cachedStatement, collectValues } from '../connection/compile'
+import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import { cachedStatement, collectValues, compile } from '../connection/compile'
 import type { DbSession } from '../connection/db-session'
 import type { Statement } from '../connection/statement-cache'
 import type { FieldRef } from '../query/query'
@@ -45,11 +46,11 @@ export function singleListStatement(
   session: DbSession,
   { store, included, keys, valueLimit }: ListsSelection,
 ): BoundStatement {
-  const { values, bind, key, conditionOf } = bindRelated(store, included, keys)
+  const { values, bind, key, conditionOf, compileRelated } = bindRelated(store, included, keys)
   const limitClause = ` LIMIT ${bind(included.list.query.limit)}`
   const statement = cachedStatement(session, `include ${key} ${valueLimit}`, () => {
     const builder = singleListQuery(store, included, conditionOf(), valueLimit)
-    return compileKeyed(store, builder, values.length, limitClause)
+    return compileRelated(builder, limitClause)
   })
   return { statement, values }
 }
@@ -84,13 +85,13 @@ function severalListsStatement(
   { form: requestedForm, length, limit }: ListsRequest,
 ): BoundStatement {
   // The bound values are the same with every form. The form itself is only found when the statement is compiled.
-  const { values, bind, key, conditionOf } = bindRelated(store, included, keys)
+  const { values, bind, key, conditionOf, compileRelated } = bindRelated(store, included, keys)
   const maxLength = bind(length)
   const limitClause = limit === undefined ? '' : ` LIMIT ${bind(limit)}`
   const statement = cachedStatement(session, `includes ${key} ${requestedForm} ${valueLimit} ${limitClause}`, () => {
     const form = requestedForm ?? listsFormOf(store, included.list)
     const sql = { form, ...conditionOf(parentFieldOf(form, included)), maxLength }
-    return compileKeyed(store, listsQuery(store, included, sql, valueLimit), values.length, limitClause)
+    return compileRelated(listsQuery(store, included, sql, valueLimit), limitClause)
   })
   return { statement, values }
 }
@@ -101,17 +102,17 @@ export function countStatement(
   { store, included, keys }: Omit<ListsSelection, 'valueLimit'>,
 ): BoundStatement {
   const counted = { ...included, query: withoutIncluded({ ...included.query, ordering: [] }) }
-  const { values, key, conditionOf } = bindRelated(store, counted, keys)
+  const { values, key, conditionOf, compileRelated } = bindRelated(store, counted, keys)
   const statement = cachedStatement(session, `include count ${key}`, () =>
-    compileKeyed(store, includedCountQuery(store, counted, conditionOf()), values.length),
+    compileRelated(includedCountQuery(store, counted, conditionOf())),
   )
   return { statement, values }
 }
 
 /**
  * Binds the values of the condition on related records, then the keys of their parents.
- * @returns the part of the cache key that depends on the relation, the names of the request and the number of values, and a
- * function that builds the SQL
+ * @returns the part of the cache key that depends on the relation, the names of the request and the number of values, and
+ * functions that build the SQL of the condition and compile the statement
  */
 function bindRelated(store: Store, { list, parent, query }: IncludedQuery, keys: ParentKeys) {
   const { dataSource, view } = store
@@ -133,5 +134,7 @@ function bindRelated(store: Store, { list, parent, query }: IncludedQuery, keys:
     }),
     hasParent: comparisonSql(hasParent(parentField), parentKeys, dataSource, collectValues(conditionCount).bind),
   })
-  return { values, bind, key, conditionOf }
+  const compileRelated = (builder: SelectQueryBuilder<ObjectLiteral>, tail = ''): Statement =>
+    isIndexed ? compileKeyed(store, builder, values.length, tail) : compile(dataSource, builder, values.length, tail)
+  return { values, bind, key, conditionOf, compileRelated }
 }

@@ -48,14 +48,19 @@ class Text {
 @Entity()
 @Resource({ auth: permitAll })
 @Index(['writer', 'rank'])
-@Index(['writer', 'status'], { where: 'status = 7' })
+@Index(['writer', 'grade'], { where: 'grade = 7' })
 @Index(['writer', 'state'])
 @Index(['state', 'id'])
+@Index(['state', 'rank'])
+@Index(['writer', 'size'])
+@Index(['state', 'size', 'id'])
 class Note {
   @PrimaryGeneratedColumn() id!: number
   @Column() @Index() status!: number
   @Column() @Index() rank!: number
   @Column() state!: number
+  @Column() @Index() grade!: number
+  @Column() size!: number
   @ManyToOne(
     () => Writer,
     ({ notes }) => notes,
@@ -69,7 +74,7 @@ const seed = async (dataSource: DataSource): Promise<void> => {
     `INSERT INTO text ("writerId") SELECT 1 + number % 1000 FROM generate_series(1, 100000) number`,
   )
   await dataSource.query(
-    'INSERT INTO note ("writerId", status, rank, state) SELECT 1 + number % 500, number % 2, -number, number % 2 FROM generate_series(0, 99999) number',
+    'INSERT INTO note ("writerId", status, rank, state, grade, size) SELECT 1 + number % 500, number % 2, -number, number % 2, number, number % 7 FROM generate_series(0, 99999) number',
   )
   await dataSource.query('ANALYZE writer, text, note')
 }
@@ -89,6 +94,12 @@ afterAll(async () => {
 
 const { get } = apiOf(() => world.url)
 
+/** Id of the first note of a writer with the size 0. */
+function firstOfSmallest(writer: number): number {
+  const ids = Array.from({ length: 7 }, (_, index) => writer + index * 500)
+  return ids.find((id) => (id - 1) % 7 === 0) ?? 0
+}
+
 test.each(['writer__name:z', 'not(writer__name:w)', 'or(id:0,writer__name:z)', 'writer__texts__id:0'])(
   'a thousand lists with the filter %s',
   async (filter) => {
@@ -103,10 +114,14 @@ test.each([
   ['limit:2,ordering:-id', (writer: number) => [99_500 + writer, 99_000 + writer]],
   ['limit:1,ordering:rank', (writer: number) => [99_500 + writer]],
   // A partial index does not have the records in this order.
-  ['limit:1,ordering:status', (writer: number) => [writer]],
-  // An index of all notes has this order, and one of the notes of each writer only a part of it.
+  ['limit:1,ordering:grade', (writer: number) => [writer]],
+  // An index of all notes has more of the order than that of the notes of each writer.
   ['limit:1,ordering:state', (writer: number) => [writer]],
+  ['limit:1,ordering:(state,rank)', (writer: number) => [99_500 + writer]],
+  ['limit:2,ordering:(-state,-rank)', (writer: number) => [writer, 500 + writer]],
   ['limit:1,status:1', (writer: number) => (writer % 2 === 0 ? [writer] : [])],
+  // Of the notes with a state, an index has more of the order than that of the notes of each writer.
+  ['limit:1,state:1,ordering:size', (writer: number) => (writer % 2 === 0 ? [firstOfSmallest(writer)] : [])],
   ['limit:1,status:1,ordering:-rank', (writer: number) => (writer % 2 === 0 ? [writer] : [])],
 ])('a thousand lists with the options %s, of which half are empty', async (options, expected) => {
   const reply = await get(`writer/?limit=1000&include=notes(${options})`)
