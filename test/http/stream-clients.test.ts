@@ -203,7 +203,7 @@ test('when the client disconnects, the connection of the database is free again,
   expect([world.faults, world.lines]).toEqual([[], []])
 })
 
-test('the number of streams is exact after 1,000 aborted ones', async () => {
+test('the number of streams is exact after hundreds of aborted ones', async () => {
   world = await openStreamWorld({ limits: { streams: 6 } }, 8)
   const abort = async (index: number): Promise<void> => {
     const path = `/api/reading/?format=${index % 2 === 0 ? 'csv' : 'ndjson'}`
@@ -215,7 +215,7 @@ test('the number of streams is exact after 1,000 aborted ones', async () => {
     if (index % 3 === 2) await setTimeout(5)
     client.destroy()
   }
-  for (let index = 0; index < 1000; index += 4) await Promise.all([0, 1, 2, 3].map((own) => abort(index + own)))
+  for (let index = 0; index < 300; index += 4) await Promise.all([0, 1, 2, 3].map((own) => abort(index + own)))
   await until(() => isFree(3), 5000)
   expect(await world.busyConnections()).toBe(0)
   for (let index = 0; index < 3; index++) await pausedClient()

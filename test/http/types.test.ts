@@ -53,7 +53,7 @@ async function make({ resource, name }: TypedColumn, value: Json): Promise<Shown
 /** The keys of the records that a filter finds. */
 async function find({ resource, name }: TypedColumn, operator: string, text: string): Promise<readonly number[]> {
   const filter = operator === 'eq' ? name : `${name}__${operator}`
-  const reply = await get(`${resource}/?${filter}=${encodeURIComponent(text)}&limit=1000`)
+  const reply = await get(`${resource}/?${filter}=${encodeURIComponent(text)}&fields=id&limit=1000`)
   if (reply.status !== 200) throw new Error(`${filter}=${text}: ${reply.text}`)
   return (reply.json() as { objects: Shown[] }).objects.map(({ id }) => id)
 }

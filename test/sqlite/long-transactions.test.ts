@@ -104,14 +104,14 @@ test('reads without a long transaction use no second connection', async () => {
   expect([await countEntries(world), world.file.connections.length]).toEqual([entryCount + 20, 1])
 })
 
-test('1,000 reads leave no file handles, and the second connection is closed a second after the last one', async () => {
+test('hundreds of reads leave no file handles, and the second connection is closed a second after the last one', async () => {
   const world = await open()
   const { file, url } = world
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   const before = file.handles()
   for (let round = 1; round <= 2; round++) {
     const release = await holdTransaction(world)
-    const replies = await Promise.all(Array.from({ length: 500 }, () => send(url, 'GET /api/entry/7/', { agent })))
+    const replies = await Promise.all(Array.from({ length: 100 }, () => send(url, 'GET /api/entry/7/', { agent })))
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
     await setTimeout(1500)
     expect(file.connections.map((connection) => connection.open)).toEqual([true, ...Array(round).fill(false)])
