@@ -17,8 +17,8 @@ import { permitAllAsUser1 } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
 /**
- * A record is visible by its key, and can be written and referred to, if the list shows it: statements for one record evaluate the same
- * row scope in another form than lists.
+ * Lists show the records that a row scope permits, and each of them is visible by its key, and can be written and referred to: statements
+ * for one record evaluate the same row scope in another form than lists.
  */
 
 let scope: FilterObject = {}
@@ -80,52 +80,124 @@ class Booking {
   @ManyToOne(() => Person, { nullable: true }) person!: Relation<Person> | null
 }
 
-const projectIds = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']
-const seatIds = ['1,a', '1,b', '2,a', '2,b']
+/** Row of a table: values, keys of related records, and lists of them. */
+type Row = Readonly<Record<string, string | number | boolean | null | readonly (string | number)[]>>
 
-interface Id {
-  readonly id: number
+const persons: readonly Row[] = [
+  { id: 1, name: 'ann', boss: null },
+  { id: 2, name: 'bob', boss: 1 },
+  { id: 3, name: null, boss: 2 },
+  { id: 4, name: 'dan', boss: null, isDeleted: true },
+]
+const projects: readonly Row[] = [
+  { id: 'p1', lead: 1, members: [1] },
+  { id: 'p2', lead: 3, members: [1, 2] },
+  { id: 'p3', lead: null, members: [3] },
+  { id: 'p4', lead: 2, members: [] },
+  { id: 'p5', lead: 4, members: [4] },
+  { id: 'p6', lead: null, members: [2, 3, 4] },
+]
+const tasks: readonly Row[] = [
+  { id: 1, project: 'p1', hours: 1, watchers: [1, 2] },
+  { id: 2, project: 'p1', hours: null, watchers: [] },
+  { id: 3, project: 'p2', hours: 5, watchers: [3] },
+  { id: 4, project: 'p3', hours: null, watchers: [4] },
+  { id: 5, project: 'p6', hours: 2, watchers: [1, 4] },
+  { id: 6, project: null, hours: 1, watchers: [1] },
+]
+const places: readonly Row[] = [
+  { id: '1,a', row: 1, place: 'a', guests: [1, 3] },
+  { id: '1,b', row: 1, place: 'b', guests: [2] },
+  { id: '2,a', row: 2, place: 'a', guests: [4] },
+  { id: '2,b', row: 2, place: 'b', guests: [] },
+]
+const bookings: readonly Row[] = [
+  { id: 1, seat: '1,a', day: 'mon', person: 1 },
+  { id: 2, seat: '1,a', day: null, person: 3 },
+  { id: 3, seat: '1,b', day: 'tue', person: null },
+  { id: 4, seat: '2,a', day: 'mon', person: 4 },
+]
+
+/** The records that a relation leads to, by its name. */
+const relations: Readonly<Record<string, (row: Row) => readonly Row[]>> = {
+  lead: toOne(persons, 'lead'),
+  boss: toOne(persons, 'boss'),
+  person: toOne(persons, 'person'),
+  reports: inverse(persons, 'boss'),
+  tasks: inverse(tasks, 'project'),
+  bookings: inverse(bookings, 'seat'),
+  members: listed(persons, 'members'),
+  watchers: listed(persons, 'watchers'),
+  guests: listed(persons, 'guests'),
+  projects: (person) => projects.filter(({ members }) => keysIn(members).includes(person['id'])),
 }
+function toOne(target: readonly Row[], name: string): (row: Row) => readonly Row[] {
+  return (row) => target.filter(({ id }) => id === row[name])
+}
+function inverse(target: readonly Row[], name: string): (row: Row) => readonly Row[] {
+  return ({ id }) => target.filter((row) => row[name] === id)
+}
+function listed(target: readonly Row[], name: string): (row: Row) => readonly Row[] {
+  return (row) => target.filter(({ id }) => keysIn(row[name]).includes(id))
+}
+function keysIn(value: unknown): readonly unknown[] {
+  return value as readonly unknown[]
+}
+
+/** Whether a row matches a filter object (specification: Filter objects, Filters through relations). */
+function matches(row: Row, { or, not, ...filters }: FilterObject): boolean {
+  if (Array.isArray(or) && !or.some((filter) => matches(row, filter))) return false
+  if (not !== undefined && matches(row, not as FilterObject)) return false
+  return hasValues(row, filters)
+}
+
+/** Filters with the same relation apply to the same related record. Without one, each value is null. */
+function hasValues(row: Row | null, filters: Readonly<Record<string, unknown>>): boolean {
+  const within = new Map<string, Record<string, unknown>>()
+  for (const [name, operand] of Object.entries(filters)) {
+    const [first = '', ...rest] = name.split('__')
+    if (first in relations) within.set(first, { ...within.get(first), [rest.join('__')]: operand })
+    else if (!hasValue(row?.[first] ?? null, rest[0], operand)) return false
+  }
+  return [...within].every(([name, inner]) => {
+    const related = row === null ? [] : (relations[name]?.(row) ?? []).filter(({ isDeleted }) => isDeleted !== true)
+    return (related.length > 0 ? related : [null]).some((one) => hasValues(one, inner))
+  })
+}
+
+function hasValue(value: Row[string], operator: string | undefined, operand: unknown): boolean {
+  if (operator === 'is') return (value === null) === (operand === 'null')
+  if (value === null) return false
+  if (operator === 'gte') return Number(value) >= Number(operand)
+  return (value === operand) === (operator === undefined)
+}
+
+const toReference = (id: Row[string] | undefined) => (id === null || id === undefined ? null : { id })
+const toReferences = (ids: unknown) => keysIn(ids).map((id) => ({ id }))
 
 let world: World
 beforeAll(async () => {
   world = await openWorld({
     entities: [Project, Task, Note, Person, Seat, Booking],
     seed: async ({ manager }) => {
-      const [ann, bob, cy, dan] = [1, 2, 3, 4].map((id) => ({ id })) as [Id, Id, Id, Id]
-      await manager.save(
-        Person,
-        ['ann', 'bob', null, 'dan'].map((name) => ({ name })),
-      )
-      await manager.save(Person, { id: 2, boss: ann })
-      await manager.save(Person, { id: 3, boss: bob })
-      const members = [[ann], [ann, bob], [cy], [], [dan], [bob, cy, dan]]
-      const leads = [ann, cy, null, bob, dan, null]
-      await manager.save(
+      const save = (entity: new () => object, rows: readonly object[]) => manager.getRepository(entity).save([...rows])
+      for (const { id, name, boss } of persons) await save(Person, [{ id, name, boss: toReference(boss) }])
+      await save(
         Project,
-        projectIds.map((id, index) => ({ id, lead: leads[index] ?? null, members: members[index] ?? [] })),
+        projects.map(({ id, lead, members }) => ({ id, lead: toReference(lead), members: toReferences(members) })),
       )
-      await manager.save(Task, [
-        { project: { id: 'p1' }, hours: 1, watchers: [ann, bob] },
-        { project: { id: 'p1' }, hours: null, watchers: [] },
-        { project: { id: 'p2' }, hours: 5, watchers: [cy] },
-        { project: { id: 'p3' }, hours: null, watchers: [dan] },
-        { project: { id: 'p6' }, hours: 2, watchers: [ann, dan] },
-        { project: null, hours: 1, watchers: [ann] },
-      ])
+      for (const { hours, project, watchers } of tasks) {
+        await save(Task, [{ hours, project: toReference(project), watchers: toReferences(watchers) }])
+      }
       await manager.softDelete(Person, 4)
-      const [first, second, third] = await manager.save(Seat, [
-        { row: 1, place: 'a', guests: [ann, cy] },
-        { row: 1, place: 'b', guests: [bob] },
-        { row: 2, place: 'a', guests: [dan] },
-        { row: 2, place: 'b', guests: [] },
-      ])
-      await manager.getRepository<object>(Booking).save([
-        { seat: first, day: 'mon', person: ann },
-        { seat: first, day: null, person: cy },
-        { seat: second, day: 'tue', person: null },
-        { seat: third, day: 'mon', person: dan },
-      ])
+      await save(
+        Seat,
+        places.map(({ row, place, guests }) => ({ row, place, guests: toReferences(guests) })),
+      )
+      for (const { seat, day, person } of bookings) {
+        const { row, place } = places.find(({ id }) => id === seat) ?? {}
+        await save(Booking, [{ seat: { row, place }, day, person: toReference(person) }])
+      }
     },
   })
 })
@@ -192,31 +264,36 @@ async function shownIds(resource: string): Promise<readonly unknown[]> {
   return JSON.parse(text).objects.map(({ id }: { readonly id: unknown }) => id)
 }
 
-test('Row scopes: a record is found by its key if and only if the list shows it', async () => {
+const idsOf = (rows: readonly Row[]): Row[string][] => rows.map(({ id = null }) => id)
+
+test('Row scopes: lists show the permitted records, and each is found by its key', async () => {
   await fc.assert(
     fc.asyncProperty(filtersOf(onProjects), filtersOf(onSeats), async (projectScope, seatScope) => {
       scope = projectScope
       seats = seatScope
-      const items = { project: projectIds, seat: seatIds, task: [1, 2, 3, 4, 5, 6] }
-      const bodies: Readonly<Record<string, object>> = { project: { title: 'b' }, seat: { title: 'b' }, task: {} }
-      for (const [resource, all] of Object.entries(items)) {
-        const shown = await shownIds(resource)
-        for (const id of all) {
-          const expected = shown.includes(id) ? 200 : 404
+      const permitted = idsOf(projects.filter((row) => matches(row, scope)))
+      const resources = {
+        project: [projects, permitted, { title: 'b' }],
+        seat: [places, idsOf(places.filter((row) => matches(row, seats))), { title: 'b' }],
+        task: [tasks, idsOf(tasks.filter(({ project = null }) => permitted.includes(project))), {}],
+      } as const
+      for (const [resource, [rows, expected, body]] of Object.entries(resources)) {
+        expect([resource, await shownIds(resource)]).toEqual([resource, expected])
+        for (const id of idsOf(rows)) {
           const path = `/api/${resource}/${id}/`
-          const statuses = [await statusOf(`GET ${path}`), await statusOf(`PATCH ${path}`, bodies[resource])]
-          expect([path, ...statuses]).toEqual([path, expected, expected])
+          const statuses = [await statusOf(`GET ${path}`), await statusOf(`PATCH ${path}`, body)]
+          const status = expected.includes(id) ? 200 : 404
+          expect([path, ...statuses]).toEqual([path, status, status])
         }
       }
-      const shown = await shownIds('project')
-      for (const id of projectIds) {
+      for (const id of idsOf(projects)) {
         const created = await statusOf('POST /api/note/?dry_run=true', [{ project_id: id }])
         // Several keys are looked up by another form of the scope.
         const both = [{ project_id: id }, { project_id: id === 'p1' ? 'p2' : 'p1' }]
-        const areShown = both.every(({ project_id }) => shown.includes(project_id))
+        const areShown = both.every(({ project_id }) => permitted.includes(project_id))
         const together = await statusOf('POST /api/note/?dry_run=true', both)
         expect([id, together]).toEqual([id, areShown ? 200 : 400])
-        expect([id, created]).toEqual([id, shown.includes(id) ? 200 : 400])
+        expect([id, created]).toEqual([id, permitted.includes(id) ? 200 : 400])
       }
     }),
     { numRuns: 25 },
