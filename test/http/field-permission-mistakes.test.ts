@@ -12,6 +12,7 @@ import {
   type Relation,
 } from 'typeorm'
 import { ConfigError, mountResources, type ResourceRegistration } from 'typeorm-resources'
+import { permitAll } from '../support/access'
 import { openDataSource } from '../world/world'
 
 /** Mistakes in the option `fields`, which are reported at mount. */
@@ -35,6 +36,21 @@ class Human {
     ({ human }) => human,
   )
   letters!: Relation<Letter>[]
+  @OneToMany(
+    () => Gift,
+    ({ human }) => human,
+  )
+  gifts!: Relation<Gift>[]
+}
+
+@Entity()
+class Gift {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(
+    () => Human,
+    ({ gifts }) => gifts,
+  )
+  human!: Relation<Human>
 }
 
 /** Refers to a column that is not the key. */
@@ -69,7 +85,7 @@ const isPermitted = (): boolean => true
 const isOther = (): boolean => true
 
 async function mistakesOf(...resources: readonly object[]): Promise<readonly string[]> {
-  const dataSource = await openDataSource([Human, Letter, Stamp, Print])
+  const dataSource = await openDataSource([Human, Gift, Letter, Stamp, Print])
   try {
     mountResources(new Koa(), dataSource, { resources: resources as readonly ResourceRegistration[] })
     return []
@@ -82,7 +98,10 @@ async function mistakesOf(...resources: readonly object[]): Promise<readonly str
 }
 
 const human = (fields: unknown, others: object = {}): object => ({ entity: Human, fields, ...others })
-const withLetters = (fields: object): readonly object[] => [human(fields, { nested: ['letters'] }), { entity: Letter }]
+const withGifts = (fields: object): readonly object[] => [
+  human(fields, { nested: ['gifts'] }),
+  { entity: Gift, auth: permitAll },
+]
 const reading = { read: isPermitted }
 
 test.each<[string, object, readonly string[]]>([
@@ -156,10 +175,10 @@ test.each<[string, object, readonly string[]]>([
     { read: isPermitted, write: true },
     { read: false, write: true },
     { read: false, write: isPermitted },
-  ].map((letters): [string, object, readonly string[]] => [
-    `writing of a relation to many that may not be read: ${letters.read} ${letters.write}`,
-    withLetters({ letters }),
-    ['Human: "fields.letters" has "write", but who may not read a relation to many cannot write it; remove "write"'],
+  ].map((gifts): [string, object, readonly string[]] => [
+    `writing of a relation to many that may not be read: ${gifts.read} ${gifts.write}`,
+    withGifts({ gifts }),
+    ['Human: "fields.gifts" has "write", but who may not read a relation to many cannot write it; remove "write"'],
   ]),
 ])('Field permissions: mistakes are reported at mount: %s', async (_, resource, expected) => {
   const found = await mistakesOf(...[resource].flat())
@@ -178,7 +197,7 @@ test.each<[string, readonly object[]]>([
   ['no restriction', [human({ email: { read: true, write: isPermitted }, id: { write: isPermitted } })]],
   ['permissions of hidden fields to write', [human({ email: { write: isPermitted } }, { exclude: ['email'] })]],
   ['a part of an embedded entity that is excluded', [human({ contact: reading }, { exclude: ['contact.phone'] })]],
-  ['permissions of a relation to many', [...withLetters({ letters: { read: isPermitted, write: isOther } })]],
+  ['permissions of a relation to many', [...withGifts({ gifts: { read: isPermitted, write: isOther } })]],
   ['the same function on both sides', [human({ email: reading }), { entity: Letter, fields: { human: reading } }]],
   ['a foreign key that is excluded', [human({ email: reading }), { entity: Letter, exclude: ['human'] }]],
   [
