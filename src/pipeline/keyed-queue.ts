@@ -3,6 +3,11 @@ export class KeyedQueue {
   /** The last work of each key, as long as it is waiting or running. */
   readonly #last = new Map<string, Promise<unknown>>()
 
+  /** Whether work with this key is waiting or running. */
+  has(key: string): boolean {
+    return this.#last.has(key)
+  }
+
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const previous = this.#last.get(key)
     const running = previous === undefined ? work() : previous.then(work, work)

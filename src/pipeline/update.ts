@@ -5,6 +5,7 @@ import { ownerKey } from '../query/owner'
 import { afterLoad } from '../read/after-load'
 import { keyId } from '../read/row'
 import { hasRowConditions, readItemsInOrder } from '../read/select'
+import type { ResourceView } from '../schema/resource-view'
 import { lockTreesOf } from '../write/lock-trees'
 import { requireReferences } from '../write/references'
 import { renderWritten } from '../write/transactional-writer'
@@ -82,8 +83,21 @@ export async function readAndUpdate(
   body: NestedBody,
 ): Promise<WrittenRecord | undefined> {
   return repeatIfChanged((attempt) =>
-    attempt > 0 && body.members.length > 0 ? updateAlone(service, request, body) : updateOnce(service, request, body),
+    body.members.length > 0 && (attempt > 0 || isWaitedFor(service, request))
+      ? updateAlone(service, request, body)
+      : updateOnce(service, request, body),
   )
+}
+
+/** Whether updates of a record wait in the queue of this process. If the next one did not wait too, they could be repeated too often. */
+function isWaitedFor({ updates }: Service, { store: { view }, segment = '' }: PermittedRequest): boolean {
+  const key = parseKey(view, segment)
+  return key !== undefined && updates.has(queueKey(view, key))
+}
+
+/** Key of a record in the queue of updates. */
+function queueKey(view: ResourceView, key: unknown): string {
+  return `${view.name} ${keyId(view, key)}`
 }
 
 /**
@@ -102,7 +116,7 @@ function updateAlone(
   const key = parseKey(view, segment)
   if (key === undefined || isInTransaction(session)) return updateOnce(service, request, body)
   if (dialect.sharesConnection) {
-    return service.updates.run(`${view.name} ${keyId(view, key)}`, () => updateOnce(service, request, body))
+    return service.updates.run(queueKey(view, key), () => updateOnce(service, request, body))
   }
   return runSharedTransaction(
     session,

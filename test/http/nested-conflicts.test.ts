@@ -263,6 +263,19 @@ test('of several PUTs at the same time, the last one decides about all records',
   expect(topics.map((topic) => topic.id)).toEqual(winner?.topic_ids.toSorted())
 })
 
+test('PUTs of clients that send one after the other all succeed', async () => {
+  const { id } = await create('one', 'two')
+  const clients = [...'abcdefgh'].map(async (letter) => {
+    const statuses: number[] = []
+    for (const number of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      const body = { steps: [1, 2, 3].map((step) => ({ text: `${letter}${number}${step}` })), topic_ids: [1, 2] }
+      statuses.push((await request(`PUT plan/${id}/`, body)).status)
+    }
+    return statuses
+  })
+  expect((await Promise.all(clients)).flat()).toEqual(Array.from({ length: 64 }, () => 200))
+})
+
 // SQLite runs one transaction at a time.
 if (!isSqlite) {
   test('after a deadlock, the whole write runs once more', async () => {
