@@ -17,7 +17,7 @@ export const mysqlAggregates: AggregateSql = {
   groupSql: (stored, column) => {
     if (stored.valueType.name !== 'text') return readAny(column)
     // Most collations treat different texts as equal.
-    const text = `LEFT(CONVERT(${unpadded(stored, column)} USING utf8mb4), ${groupedLength})`
+    const text = `CONVERT(LEFT(${unpadded(stored, column)}, ${groupedLength}) USING utf8mb4)`
     return readAny(`CAST(${text} AS BINARY)`, text)
   },
   periodSql: (_, column, part) => readAny(periods[part](column)),
