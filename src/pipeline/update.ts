@@ -89,7 +89,7 @@ export async function readAndUpdate(
   )
 }
 
-/** Whether updates of a record wait in the queue of this process. If the next one did not wait too, they could be repeated too often. */
+/** Whether updates of the record wait in the queue. A new one must wait behind them: otherwise, they could be repeated too often. */
 function isWaitedFor({ updates }: Service, { store: { view }, segment = '' }: PermittedRequest): boolean {
   const key = parseKey(view, segment)
   return key !== undefined && updates.has(queueKey(view, key))

@@ -14,7 +14,8 @@ const addedCondition = new RegExp(
 )
 
 /**
- * Compiles a SELECT whose rows keys select that have an index: the database does not use an index of the date of deletion or of the discriminator.
+ * Compiles a SELECT that finds its rows by keys with an index: the database uses this index, and not one of the date of deletion or of
+ * the discriminator.
  * @param valueCount number of bound values
  * @param tail SQL after that of the builder
  */

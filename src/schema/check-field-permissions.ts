@@ -92,7 +92,7 @@ function checkProperty(
     ],
     [
       isRelationToMany && isWiderThan(write, read),
-      `"fields.${property}" has "write", but who may not read a relation to many cannot write it; remove "write"`,
+      `"fields.${property}" has "write", but principals who may not read a relation to many cannot write it; remove "write"`,
     ],
     [
       write !== undefined && isRelationToMany && !isNested(options, property),

@@ -178,7 +178,9 @@ test.each<[string, object, readonly string[]]>([
   ].map((gifts): [string, object, readonly string[]] => [
     `writing of a relation to many that may not be read: ${gifts.read} ${gifts.write}`,
     withGifts({ gifts }),
-    ['Human: "fields.gifts" has "write", but who may not read a relation to many cannot write it; remove "write"'],
+    [
+      'Human: "fields.gifts" has "write", but principals who may not read a relation to many cannot write it; remove "write"',
+    ],
   ]),
 ])('Field permissions: mistakes are reported at mount: %s', async (_, resource, expected) => {
   const found = await mistakesOf(...[resource].flat())
