@@ -70,7 +70,7 @@ export interface CursorSql {
    * read any value that a cursor cannot hold, such as a longer part of the text.
    */
   readonly read: string
-  /** Expression in ORDER BY. */
+  /** Expression in ORDER BY. It may differ from `sortSql`. */
   readonly sorted: string
   /** Expression that is compared with the value of a cursor, in the same order as `sorted`. */
   readonly compared: string
@@ -143,8 +143,10 @@ export interface SqlExpressions {
   ) => string
   /** Predicate that two texts are equal character by character, independent of the collation. */
   readonly equalsText: (left: string, right: string) => string
-  /** Expression of a column in comparisons and in ORDER BY. */
+  /** Expression of a column in comparisons. */
   readonly comparisonSql: (stored: StoredColumn, column: string) => string
+  /** Expression of a column in the ORDER BY of a list without cursors. */
+  readonly sortSql: (stored: StoredColumn, column: string) => string
   /** Expression that a column is compared with, such as a cast of the placeholder. */
   readonly operandSql: (stored: StoredColumn, placeholder: string) => string
   /**
@@ -278,10 +280,10 @@ export interface DatabaseFeatures {
   /** Whether columns can have `ON UPDATE`, which the database applies only if an UPDATE changes the row. */
   readonly hasOnUpdate: boolean
   /**
-   * In which cases a SELECT computes its columns also for rows after its LIMIT: if it sorts them, if it sorts them and has joins or
-   * subqueries, or never.
+   * In which cases a SELECT computes its columns also for rows after its LIMIT: if it sorts them; if it sorts them and has joins or
+   * subqueries; or if it sorts them, and the columns are expressions without a query.
    */
-  readonly computesBeforeLimit: 'sorted' | 'joined' | 'never'
+  readonly computesBeforeLimit: 'sorted' | 'joined' | 'expressions'
   /** Maximum number of columns of a SELECT. */
   readonly maxColumns: number
   /** Whether a statement supports `RETURNING`. */

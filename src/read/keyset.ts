@@ -3,7 +3,7 @@ import type { RawRow } from '../connection/statement'
 import type { CursorSql } from '../dialect/dialect'
 import { type Query, rootAlias, type SortColumn } from '../query/query'
 import { type CursorValue, isCursorValue, maxCursorTextLength } from '../request/cursor'
-import { columnSql, comparisonColumnSql, mayBeNull } from './row'
+import { columnSql, mayBeNull } from './row'
 import type { Store } from './store'
 
 /**
@@ -43,12 +43,14 @@ export function areCursorValues(store: Store, { ordering }: Query, cursorValues:
   })
 }
 
-/** Whether a list has the same order with page numbers and with cursors. It differs for long texts on MySQL. */
+/** Whether a list has the same order with page numbers and with cursors. It differs for a long VARCHAR on MySQL. */
 export function sortsAsKeyset(store: Store, { ordering }: Query): boolean {
-  return ordering.every(
-    (sortColumn) =>
-      sortedSql(store, sortColumn) === comparisonColumnSql(store.dataSource, sortColumn.column, sortColumn.alias),
-  )
+  return ordering.every((sortColumn) => sortedSql(store, sortColumn) === pageSortSql(store, sortColumn))
+}
+
+/** SQL by which a list without cursors is sorted. */
+export function pageSortSql({ dataSource, dialect }: Store, { column, alias }: SortColumn): string {
+  return dialect.sortSql(column, columnSql(dataSource, column, alias))
 }
 
 /** SQL by which a list with cursors is sorted. It gives the same order as the comparison with a cursor. */

@@ -94,7 +94,7 @@ export function isExpression({ query, entityMetadata }: ColumnMetadata): boolean
   return query !== undefined && !hasQuery.test(query(entityMetadata.tableName))
 }
 
-/** SQL of a column in comparisons and ORDER BY. */
+/** SQL of a column in comparisons. */
 export function comparisonColumnSql(dataSource: DataSource, column: StoredColumn, alias?: string): string {
   return dialectOf(dataSource).comparisonSql(column, columnSql(dataSource, column, alias))
 }

@@ -3,10 +3,10 @@ import { selectFrom } from '../connection/compile'
 import { ApiError } from '../errors'
 import { type Condition, type Join, type Query, rootAlias, tableAlias } from '../query/query'
 import { addJoin, type JoinVisibility, viewTimeLimit } from './join-sql'
-import { mayHaveNull, sortedSql } from './keyset'
+import { mayHaveNull, pageSortSql, sortedSql } from './keyset'
 import { measuredSelection, type ValueLimit } from './measure'
 import { keyName } from './related-sql'
-import { columnSql, comparisonColumnSql } from './row'
+import { columnSql } from './row'
 import type { Store } from './store'
 
 /** Condition of a query as SQL, with the parameters that do not depend on the request (discriminator values). */
@@ -194,9 +194,8 @@ export interface SortedBy {
 export function orderingSql(store: Store, { ordering, cursor }: Query): readonly SortedBy[] {
   const { areNullsLeast, supportsNullsOrder } = store.dialect
   return ordering.flatMap((sortColumn): readonly SortedBy[] => {
-    const { alias, column, descending, nulls } = sortColumn
-    const sql =
-      cursor === undefined ? comparisonColumnSql(store.dataSource, column, alias) : sortedSql(store, sortColumn)
+    const { descending, nulls } = sortColumn
+    const sql = cursor === undefined ? pageSortSql(store, sortColumn) : sortedSql(store, sortColumn)
     const direction = descending ? 'DESC' : 'ASC'
     const mustPlaceNulls = mayHaveNull(sortColumn) && !(areNullsLeast && descending === (nulls === 'last'))
     if (!mustPlaceNulls) return [{ sql, direction, placement: undefined }]

@@ -10,7 +10,7 @@ import { objectParameter, toBuffer } from '../object-parameter'
 import { limitTransaction } from '../silence'
 import { mysqlAggregates } from './aggregate-sql'
 import { cancelStatement, prepareRunner, type RunnerConnection } from './connection'
-import { mysqlCursor, mysqlOperand } from './cursor'
+import { mysqlCursor, mysqlOperand, mysqlSort } from './cursor'
 import { openMysqlCursor } from './cursor-rows'
 import { buildDateStringReader } from './date-strings'
 import { engineWarnings } from './engines'
@@ -84,6 +84,7 @@ export const mysql: Dialect = {
   },
   equalsText: (left, right) => `${exact(left)} = ${exact(right)}`,
   comparisonSql: (_, column) => column,
+  sortSql: mysqlSort,
   operandSql: mysqlOperand,
   greatestFormSql: (_, operand) => operand,
   // Bits are compared as a number but written as bytes: a parameter of a prepared statement cannot be both. A column in

@@ -92,6 +92,7 @@ export const postgres: Dialect = {
   toStoredValue: (_, prepared) => prepared,
   assignmentSql: moneySql,
   comparisonSql: (_, column) => column,
+  sortSql: (_, column) => column,
   // PostgreSQL infers the type of a parameter from the column. A computed column may have another type than the entity
   // declares, so its placeholder has no cast.
   operandSql: ({ column }, placeholder) => (isComputed(column) ? placeholder : moneySql(column, placeholder)),
@@ -157,7 +158,7 @@ export const postgres: Dialect = {
   indexesReferences: false,
   needsDefaultExpressions: false,
   hasOnUpdate: false,
-  computesBeforeLimit: 'never',
+  computesBeforeLimit: 'expressions',
   maxColumns: 1664,
   supportsReturning: () => true,
   settingsWarnings: async ({ options }, runSql) => {

@@ -122,6 +122,7 @@ export const sqlite: Dialect = {
       : prepared,
   toStoredValue: toStoredDecimal,
   comparisonSql: sqliteCompared,
+  sortSql: sqliteCompared,
   operandSql: sqliteOperand,
   greatestFormSql,
   // SQLite has neither booleans nor dates: they are bound in the format that TypeORM stores. sqlite3 would bind a
