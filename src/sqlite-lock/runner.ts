@@ -1,6 +1,6 @@
 import type { Driver, QueryRunner } from 'typeorm'
 import { type Connection, type PreparedStatement, rollBackDirectly, wasRolledBack } from '../dialect/sqlite/connection'
-import { interruptAfter } from '../dialect/sqlite/time-limit'
+import { interruptAfter, pauseAfterLongStatement } from '../dialect/sqlite/time-limit'
 import { isServiceStatement } from '../dialect/statement-comment'
 import { acquire, type Release, type SqliteLock, SqliteLockError, tryAcquireOne } from './lock'
 import {
@@ -12,7 +12,7 @@ import {
   rollbackPattern,
 } from './statement-patterns'
 import { bindToScope, currentScope, sharesScope } from './transaction-scope'
-import { runWhenFree } from './waiting-statement'
+import { runAndRelease, runWhenFree } from './waiting-statement'
 
 /** TypeORM's driver for SQLite with the members that its interface `Driver` does not declare. */
 export type SqliteDriver = Driver & { queryRunner?: SqliteRunner | undefined; readonly databaseConnection?: Connection }
@@ -53,6 +53,7 @@ export function lockRunner(
   const acquireLock = async (): Promise<void> => {
     const scope = currentScope()
     const releaseAcquired = await acquire(lock, 'exclusive')
+    await pauseAfterLongStatement()
     if (runner.isReleased) {
       releaseAcquired()
       throw new SqliteLockError('this query runner was released while it waited for the connection')
@@ -137,11 +138,7 @@ export function lockRunner(
     const releaseStatement = isExclusive ? undefined : tryAcquireOne(lock)
     if (releaseStatement === undefined)
       return runWhenFree(lock, { sql, parameters, run, isServiceSql, use: isExclusive ? 'exclusive' : 'shared' })
-    try {
-      return await run()
-    } finally {
-      releaseStatement()
-    }
+    return runAndRelease(run, releaseStatement)
   }) as QueryRunner['query']
   // beforeMigration turns off the check of foreign keys for all that share this connection.
   runner.beforeMigration = async () => {

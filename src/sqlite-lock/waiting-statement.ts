@@ -1,3 +1,4 @@
+import { pauseAfterLongStatement } from '../dialect/sqlite/time-limit'
 import { acquire, type ReadConnection, type Release, type SqliteLock } from './lock'
 import { selectPattern } from './statement-patterns'
 
@@ -21,14 +22,18 @@ export async function runWhenFree(lock: SqliteLock, statement: WaitingStatement)
   if (isServiceSql && lock.readConnection !== undefined && selectPattern.test(sql)) {
     const acquired = await acquire(lock, use, () => readConnectionOf(lock))
     if (typeof acquired === 'function') return runAndRelease(run, acquired)
+    await pauseAfterLongStatement()
     const read = await acquired.query(sql, parameters)
     if (read !== undefined) return read.result
   }
   return runAndRelease(run, await acquire(lock, use))
 }
 
-async function runAndRelease(run: () => Promise<unknown>, release: Release): Promise<unknown> {
+/** Runs a statement on the acquired connection, and releases the connection. */
+export async function runAndRelease(run: () => Promise<unknown>, release: Release): Promise<unknown> {
   try {
+    const pause = pauseAfterLongStatement()
+    if (pause !== undefined) await pause
     return await run()
   } finally {
     release()

@@ -1,4 +1,5 @@
 import type { Driver } from 'typeorm'
+import { maxBlockingMs, nextPoll } from '../../timers'
 import type { Connection, PreparedStatement } from './connection'
 
 /** Name of the SQL function that aborts a statement of better-sqlite3 after its time limit. */
@@ -60,6 +61,15 @@ export function timeAlone(statement: PreparedStatement, sql: string): PreparedSt
     return all(...values)
   }
   return statement
+}
+
+/**
+ * Lets other requests run if a statement of better-sqlite3 has taken long in this iteration of the event loop: to be awaited
+ * before the next statement. Otherwise, the slow statements of requests that have arrived together would run without a pause.
+ * @returns undefined if no pause is needed
+ */
+export function pauseAfterLongStatement(): Promise<void> | undefined {
+  return start !== undefined && performance.now() - start > maxBlockingMs ? nextPoll() : undefined
 }
 
 /**
