@@ -59,7 +59,7 @@ function memberOf(name: string, value: unknown, filters: ObjectFilter[], isNegat
   if (isGroupName(name)) return groupOf(name, value, filters, isNegated)
   if (value === undefined) {
     const properties = 'a principal has the properties that @UserAccount({ principal }) or the access rule gives it'
-    throw new TypeError(`the value of ${name} is undefined; leave the filter out, or use null; ${properties}`)
+    throw new TypeError(`the value of ${name} is undefined; leave ${name} out, or use null; ${properties}`)
   }
   if (value === null) {
     // In SQL, neither a comparison with null nor its negation is true. The negation of `nothing` would match all records.

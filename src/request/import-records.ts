@@ -144,7 +144,7 @@ async function* csvRecords(texts: AsyncIterable<string>, limits: RecordLimits): 
     if (!(error instanceof Error) || !('code' in error) || error instanceof ApiError) throw error
     const [, expected, found, at] =
       /^Invalid Record Length: expect (\d+), got (\d+) on line (\d+)/.exec(error.message) ?? []
-    const cells = `line ${at} has ${found} cells; the first line has ${expected}`
+    const cells = `the number of cells in line ${at} must be ${expected}, as in the first line, not ${found}`
     throw new ApiError('bad-body', at === undefined ? `the CSV cannot be read: ${error.message}` : cells)
   } finally {
     parser.destroy()

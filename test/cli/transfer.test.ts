@@ -253,7 +253,7 @@ const failing: readonly (readonly [line: string, contents: string, message: stri
   [
     'import entry a.csv --url URL --batch-size 2',
     'minutes,note\n1,a\n2,b\n3\n',
-    '400: line 4 has 1 cells; the first line has 2|2 records',
+    '400: the number of cells in line 4 must be 2, as in the first line, not 1|2 records',
   ],
   [
     'import entry a.csv --url URL --batch-size 1',

@@ -188,9 +188,9 @@ test.each<[unknown, string]>([
   [[true], 'a filter must be an object, not boolean'],
   [
     { id: undefined },
-    'the value of id is undefined; leave the filter out, or use null; a principal has the properties',
+    'the value of id is undefined; leave id out, or use null; a principal has the properties',
   ],
-  [{ id: 1, not: { id: undefined } }, 'the value of id is undefined; leave the filter out, or use null'],
+  [{ id: 1, not: { id: undefined } }, 'the value of id is undefined; leave id out, or use null'],
   [
     { id__in: [1, undefined] },
     'the value of id__in must be a string, a number, a boolean, a Date or null, not undefined',
