@@ -32,6 +32,9 @@ function endPause(): void {
   if (pausedWork.length > 0) setImmediate(endPause)
 }
 
+/** The iteration of the event loop: it differs if the event loop has polled for events in the meantime. */
+export const loopCount = (): number => performance.nodeTiming.uvMetricsInfo.loopCount
+
 /** Time of synchronous work after which other requests run, in milliseconds. */
 export const maxBlockingMs = 10
 

@@ -43,6 +43,8 @@ export class ClientTurns {
   /** The waiting tasks of each client that has any, the oldest first. The first client has the next turn. */
   readonly #waiting = new Map<string, Set<WaitingTask>>()
   #size = 0
+  /** The client that had the last turn. */
+  #last = ''
   readonly #reservation = new Reservation()
 
   /** @param onReservationEnd is called when other clients can use the connections again that were reserved */
@@ -54,6 +56,11 @@ export class ClientTurns {
   /** Number of waiting tasks. */
   get size(): number {
     return this.#size
+  }
+
+  /** Whether tasks of a client wait. */
+  has(client: string): boolean {
+    return this.#waiting.has(client)
   }
 
   /**
@@ -154,12 +161,17 @@ export class ClientTurns {
     this.shares.add(next)
     next.resolve(connection)
     this.#endTurn(next.client)
+    this.#last = next.client
     return true
   }
 
   #add(task: WaitingTask): void {
-    const ofClient = this.#waiting.get(task.client) ?? new Set()
-    this.#waiting.set(task.client, ofClient.add(task))
+    const ofClient = this.#waiting.get(task.client)
+    if (ofClient === undefined) {
+      this.#waiting.set(task.client, new Set([task]))
+      // The new client has its turn before the one that has just had one.
+      this.#endTurn(this.#last)
+    } else ofClient.add(task)
     this.#size += 1
   }
 

@@ -51,6 +51,16 @@ export class ConnectionQueue {
     return connection
   }
 
+  /** Whether no work waits. */
+  get isEmpty(): boolean {
+    return this.#turns.size === 0
+  }
+
+  /** Whether work of a client waits. */
+  isWaitedForBy(client: string): boolean {
+    return this.#turns.has(client)
+  }
+
   /** Passes a connection whose statement has finished to the next waiting statement, or releases it to the pool. */
   pass(work: ClientWork, runner: QueryRunner): void {
     const acquired = this.#acquired.get(runner) ?? 0

@@ -4,11 +4,18 @@ import { traced } from '../diagnostics'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure } from '../dialect/typeorm-error'
 import { clientDisconnected } from '../errors'
-import { sharedRunner, shareTransaction } from '../sqlite-lock/install'
+import { shareTransaction } from '../sqlite-lock/install'
 import { toDriverParameters } from './compile'
 import type { WorkKind } from './connection-shares'
 import { toLoggable } from './database-error'
-import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQueryRunner } from './db-session'
+import {
+  type DbSession,
+  type DbTransaction,
+  freeRunner,
+  rollBack,
+  withPooledRunner,
+  withQueryRunner,
+} from './db-session'
 import { failAfterIgnoredError } from './ignored-errors'
 import { showPrincipal } from './show-principal'
 import type { Statement } from './statement-cache'
@@ -32,7 +39,7 @@ export function execute(
   if (settings !== undefined && session.runner === undefined)
     dialectOf(dataSource).settings?.attach(parameters, settings)
   const runQuery = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
-  const runner = session.runner ?? sharedRunner(dataSource)
+  const runner = session.runner ?? freeRunner(session)
   const run = (): Promise<QueryResult> =>
     runner === undefined
       ? withPooledRunner(session, (pooledRunner) => runForClient(session, pooledRunner, runQuery), kind)
@@ -50,8 +57,9 @@ export async function runForClient<T>(
   runQuery: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
   const { cancel } = dialectOf(dataSource)
-  if (client === undefined || cancel === undefined) return runQuery(runner)
+  if (client === undefined) return runQuery(runner)
   if (client.destroyed) throw clientDisconnected()
+  if (cancel === undefined) return runQuery(runner)
   let isDone = false
   let cancellation: Promise<void> | undefined
   const cancelUntilDone = async (): Promise<void> => {

@@ -26,6 +26,11 @@ interface InstalledLock {
 
 const installedLocks = sharedByCopies('sqliteLocks', () => new WeakMap<Driver, InstalledLock>())
 
+/** The lock of a data source; undefined if it has none. */
+export function lockOf({ driver }: DataSource): SqliteLock | undefined {
+  return installedLocks.get(driver)?.lock
+}
+
 /**
  * The query runner that all statements outside of transactions share on SQLite, which is never released; undefined if
  * the data source has no lock, as on other databases.

@@ -110,6 +110,17 @@ export function tryAcquireOne({ state: { semaphore, releaseOne, waiting } }: Sql
   return releaseOne
 }
 
+/** Whether a transaction can begin at once, or the caller is inside of one, for whose end it must not wait. */
+export function canBegin({ state: { semaphore, waiting }, holder }: SqliteLock): boolean {
+  if (holder !== undefined) return isInScope(holder)
+  return waiting === 0 && semaphore.getValue() >= maxPermits
+}
+
+/** Whether a statement or a transaction uses the connection alone, or waits to do so. */
+export function isUsedAlone({ state: { semaphore, waiting } }: SqliteLock): boolean {
+  return waiting > 0 || semaphore.getValue() < 1
+}
+
 /**
  * Acquires the connection: one permit to share it with other statements, all permits to use it alone.
  * @param alternative returns what can be used instead of the connection. It is called before and during the wait, and ends

@@ -15,7 +15,8 @@ export class PreparedStatements extends Map<string, PreparedStatement> {
   }
 
   override set(sql: string, statement: PreparedStatement): this {
-    const prepared = statement.reader && isServiceStatement(sql) ? timeAlone(statement.raw(), sql) : statement
+    const withArrays = (): PreparedStatement => (statement.reader ? statement.raw() : statement)
+    const prepared = isServiceStatement(sql) ? timeAlone(withArrays(), sql) : statement
     this.#cache.set(sql, prepared)
     return this.#cache.has(sql) ? super.set(sql, prepared) : this
   }

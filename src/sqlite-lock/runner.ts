@@ -1,6 +1,6 @@
 import type { Driver, QueryRunner } from 'typeorm'
 import { type Connection, type PreparedStatement, rollBackDirectly, wasRolledBack } from '../dialect/sqlite/connection'
-import { interruptAfter, pauseAfterLongStatement } from '../dialect/sqlite/time-limit'
+import { interruptAfter } from '../dialect/sqlite/time-limit'
 import { isServiceStatement } from '../dialect/statement-comment'
 import { acquire, type Release, type SqliteLock, SqliteLockError, tryAcquireOne } from './lock'
 import {
@@ -12,7 +12,7 @@ import {
   rollbackPattern,
 } from './statement-patterns'
 import { bindToScope, currentScope, sharesScope } from './transaction-scope'
-import { runAndRelease, runWhenFree } from './waiting-statement'
+import { runWhenFree } from './waiting-statement'
 
 /** TypeORM's driver for SQLite with the members that its interface `Driver` does not declare. */
 export type SqliteDriver = Driver & { queryRunner?: SqliteRunner | undefined; readonly databaseConnection?: Connection }
@@ -53,7 +53,6 @@ export function lockRunner(
   const acquireLock = async (): Promise<void> => {
     const scope = currentScope()
     const releaseAcquired = await acquire(lock, 'exclusive')
-    await pauseAfterLongStatement()
     if (runner.isReleased) {
       releaseAcquired()
       throw new SqliteLockError('this query runner was released while it waited for the connection')
@@ -138,7 +137,11 @@ export function lockRunner(
     const releaseStatement = isExclusive ? undefined : tryAcquireOne(lock)
     if (releaseStatement === undefined)
       return runWhenFree(lock, { sql, parameters, run, isServiceSql, use: isExclusive ? 'exclusive' : 'shared' })
-    return runAndRelease(run, releaseStatement)
+    try {
+      return await run()
+    } finally {
+      releaseStatement()
+    }
   }) as QueryRunner['query']
   // beforeMigration turns off the check of foreign keys for all that share this connection.
   runner.beforeMigration = async () => {

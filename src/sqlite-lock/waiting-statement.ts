@@ -1,4 +1,4 @@
-import { pauseAfterLongStatement } from '../dialect/sqlite/time-limit'
+import { hasBlocked, pauseAfterLongStatement } from '../dialect/sqlite/time-limit'
 import { acquire, type ReadConnection, type Release, type SqliteLock } from './lock'
 import { selectPattern } from './statement-patterns'
 
@@ -20,20 +20,33 @@ export interface WaitingStatement {
 export async function runWhenFree(lock: SqliteLock, statement: WaitingStatement): Promise<unknown> {
   const { sql, parameters, run, isServiceSql, use } = statement
   if (isServiceSql && lock.readConnection !== undefined && selectPattern.test(sql)) {
-    const acquired = await acquire(lock, use, () => readConnectionOf(lock))
+    const acquired = await acquireUnblocked(lock, use, () => readConnectionOf(lock))
     if (typeof acquired === 'function') return runAndRelease(run, acquired)
-    await pauseAfterLongStatement()
     const read = await acquired.query(sql, parameters)
     if (read !== undefined) return read.result
   }
-  return runAndRelease(run, await acquire(lock, use))
+  return runAndRelease(run, await acquireUnblocked(lock, use))
 }
 
-/** Runs a statement on the acquired connection, and releases the connection. */
-export async function runAndRelease(run: () => Promise<unknown>, release: Release): Promise<unknown> {
+/**
+ * Acquires the connection, or its alternative, in an iteration of the event loop that no statement has blocked. Otherwise all
+ * statements that have waited for the same transaction would run without a pause.
+ */
+async function acquireUnblocked<T extends object = never>(
+  lock: SqliteLock,
+  use: WaitingStatement['use'],
+  alternative?: () => T | undefined,
+): Promise<Release | T> {
+  for (;;) {
+    const acquired = await acquire(lock, use, alternative)
+    if (!hasBlocked()) return acquired
+    if (typeof acquired === 'function') acquired()
+    await pauseAfterLongStatement()
+  }
+}
+
+async function runAndRelease(run: () => Promise<unknown>, release: Release): Promise<unknown> {
   try {
-    const pause = pauseAfterLongStatement()
-    if (pause !== undefined) await pause
     return await run()
   } finally {
     release()

@@ -17,6 +17,8 @@ export interface PreparedStatement {
   readonly raw: () => PreparedStatement
   /** Runs the statement. @returns all rows */
   all: (...values: readonly unknown[]) => unknown
+  /** Runs a statement without rows. */
+  run: (...values: readonly unknown[]) => unknown
 }
 
 /**

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver } from 'typeorm'
-import { maxBlockingMs, nextPoll } from '../../timers'
+import { loopCount, maxBlockingMs } from '../../timers'
 import type { Connection, PreparedStatement } from './connection'
 
 /** Name of the SQL function that aborts a statement of better-sqlite3 after its time limit. */
@@ -50,26 +51,60 @@ const resetStart = (): void => {
 
 /**
  * Restarts the time measurement whenever a prepared statement of better-sqlite3 runs, so that statements that ran
- * before it in the same iteration of the event loop do not count. Other statements than those with the SQL
- * function are not changed.
+ * before it in the same iteration of the event loop do not count, and notes whether it has taken long, see {@link hasBlocked}.
+ * Other statements than those with the SQL function are not changed.
  */
 export function timeAlone(statement: PreparedStatement, sql: string): PreparedStatement {
   if (!sql.includes(functionName)) return statement
-  const all = statement.all.bind(statement)
-  statement.all = (...values) => {
-    start = undefined
-    return all(...values)
-  }
+  statement.all = timed(statement.all.bind(statement))
+  statement.run = timed(statement.run.bind(statement))
   return statement
 }
 
-/**
- * Lets other requests run if a statement of better-sqlite3 has taken long in this iteration of the event loop: to be awaited
- * before the next statement. Otherwise, the slow statements of requests that have arrived together would run without a pause.
- * @returns undefined if no pause is needed
- */
-export function pauseAfterLongStatement(): Promise<void> | undefined {
-  return start !== undefined && performance.now() - start > maxBlockingMs ? nextPoll() : undefined
+/** A statement of better-sqlite3 that has blocked the event loop for long. */
+export interface LongStatement {
+  /** The iteration of the event loop in which it ran. */
+  readonly iteration: number
+  /** End of the pause after it, by `performance.now()`: other requests have a tenth of its time, in which they can take several steps. */
+  readonly pauseEnd: number
+}
+
+let longStatement: LongStatement | undefined
+
+/** The last long statement of this process; undefined if there was none. */
+export const lastLongStatement = (): LongStatement | undefined => longStatement
+
+/** Whether a long statement has run since the event loop has polled for events of other requests. */
+export function hasBlocked(): boolean {
+  return longStatement !== undefined && longStatement.iteration === loopCount()
+}
+
+/** Waits for the end of the pause after a long statement. */
+export async function pauseAfterLongStatement(): Promise<void> {
+  while (longStatement !== undefined) {
+    const left = longStatement.pauseEnd - performance.now()
+    // Several pauses can end at the same time. All but the first then begin anew.
+    if (left <= 0 && !hasBlocked()) return
+    await sleep(Math.max(left, 1))
+  }
+}
+
+const maxPauseMs = 100
+
+function timed(run: PreparedStatement['run']): PreparedStatement['run'] {
+  return (...values) => {
+    start = undefined
+    const began = performance.now()
+    try {
+      return run(...values)
+    } finally {
+      const now = performance.now()
+      const time = now - began
+      if (time > maxBlockingMs) {
+        longStatement = { iteration: loopCount(), pauseEnd: now + Math.min(time / 10, maxPauseMs) }
+      }
+    }
+  }
 }
 
 /**
