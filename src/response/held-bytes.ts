@@ -64,6 +64,10 @@ interface Holder {
 /** Responses of this process that hold memory, in the order in which they were counted first. */
 const holders = new Set<Holder>()
 let heldByAll = 0
+/** Bytes of the holders of each client. */
+const heldByClient = new Map<string, number>()
+/** Time before which no holder has waited for {@link clientTime}, by `performance.now()`. */
+let noneIsSlowUntil = 0
 
 /** @param limit maximum number of bytes for all responses of the process together; a single response may exceed it */
 export function buildResponseMemory(limit: number, { client, whenClosed, cutOff }: Connection): ResponseMemory {
@@ -75,9 +79,7 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
   const count = (bytes: number): void => {
     // A response that is counted after its client has disconnected would never be released.
     if (isClosed) return
-    const all = headBytes + bytes
-    heldByAll += all - holder.bytes
-    holder.bytes = all
+    setBytes(holder, headBytes + bytes)
     holders.add(holder)
     if (isWatched) return
     isWatched = true
@@ -103,7 +105,8 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
     if (bytes >= minCountedLength) count(Math.max(bytes, holder.bytes - headBytes))
   }
   const noteWaiting = (isWaiting: boolean): void => {
-    holder.waitsSince = isWaiting ? performance.now() : undefined
+    if (isWaiting) waitSince(holder, performance.now())
+    else holder.waitsSince = undefined
   }
   return {
     reserveHead: (bytes) => {
@@ -114,7 +117,7 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
     receive: (bytes) => {
       const { waitsSince = performance.now() } = holder
       reserve(bytes)
-      holder.waitsSince = waitsSince
+      waitSince(holder, waitsSince)
     },
     reserve,
     count,
@@ -128,19 +131,39 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
 }
 
 function release(holder: Holder): void {
-  if (!holders.delete(holder)) return
-  heldByAll -= holder.bytes
   // The bytes of a response that is counted again must not be subtracted twice.
-  holder.bytes = 0
+  if (holders.delete(holder)) setBytes(holder, 0)
+}
+
+function setBytes(holder: Holder, bytes: number): void {
+  const { client } = holder
+  const more = bytes - holder.bytes
+  holder.bytes = bytes
+  heldByAll += more
+  const ofClient = (heldByClient.get(client) ?? 0) + more
+  if (ofClient > 0) heldByClient.set(client, ofClient)
+  else heldByClient.delete(client)
+}
+
+function waitSince(holder: Holder, time: number): void {
+  holder.waitsSince = time
+  noneIsSlowUntil = Math.min(noneIsSlowUntil, time + clientTime)
 }
 
 /**
  * Closes the connections of clients that have had more than {@link clientTime} to send their bodies or to receive their
- * responses, the oldest first, until there is room.
+ * responses, the oldest first, until there is room. Thousands of requests that are refused do not look for such clients each time.
  */
 function cutOffSlow(excess: () => number): void {
-  const deadline = performance.now() - clientTime
-  cutOffWaiting(({ waitsSince = Number.POSITIVE_INFINITY }) => excess() > 0 && waitsSince <= deadline)
+  const now = performance.now()
+  if (now < noneIsSlowUntil) return
+  let oldest = now
+  cutOffWaiting(({ waitsSince = now }) => {
+    if (excess() > 0 && waitsSince <= now - clientTime) return true
+    oldest = Math.min(oldest, waitsSince)
+    return false
+  })
+  noneIsSlowUntil = oldest + clientTime
 }
 
 /**
@@ -149,14 +172,9 @@ function cutOffSlow(excess: () => number): void {
  * @param share in bytes
  */
 function cutOffLargeClient(excess: () => number, client: string, share: number): void {
-  const held = new Map<string, number>()
-  for (const holder of holders) held.set(holder.client, (held.get(holder.client) ?? 0) + holder.bytes)
-  cutOffWaiting((holder) => {
-    const own = held.get(holder.client) ?? 0
-    if (excess() <= 0 || holder.client === client || own <= share) return false
-    held.set(holder.client, own - holder.bytes)
-    return true
-  })
+  const isLarge = (name: string): boolean => name !== client && (heldByClient.get(name) ?? 0) > share
+  if (![...heldByClient.keys()].some(isLarge)) return
+  cutOffWaiting((holder) => excess() > 0 && isLarge(holder.client))
 }
 
 /** Closes the connections of the chosen responses that wait for their clients, in the order in which they were counted first. */

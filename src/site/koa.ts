@@ -10,7 +10,7 @@ import { matchOf, respondAction } from './custom-action'
 import { requestMemory, reserveHead } from './held-bytes'
 import type { PageHandler, PagesByMethod } from './page'
 import { openBody, readPayload } from './payload'
-import { isPipelined, waitForPrevious } from './pipelining'
+import { isClosing, isPipelined, waitForPrevious } from './pipelining'
 import { mountPoint, splitTarget, targetOf } from './request-target'
 import { respond, respondPage, sendResponse } from './respond'
 import type { CustomPath, Routers } from './routers'
@@ -69,6 +69,8 @@ function reserveAndWait(
   responseMemory: () => ResponseMemory,
 ): Promise<boolean> | undefined {
   const mustWait = isPipelined(context)
+  // Node.js passes on the other requests that it has read from the connection.
+  if (mustWait && isClosing(context)) return Promise.resolve(false)
   try {
     reserveHead(context.req, mustWait, responseMemory)
   } catch (error) {

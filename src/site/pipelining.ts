@@ -18,10 +18,18 @@ export function isPipelined({ req, res }: Context): boolean {
   return res.socket === null && !res.writableEnded && req.httpVersionMajor < 2
 }
 
+/** Connections that are closed after a response with the status 503. */
+const closing = new WeakSet<Socket>()
+
+/** Whether the connection of a request is closed before the client can receive its response. */
+export function isClosing({ req: { socket } }: Context): boolean {
+  return socket.destroyed || closing.has(socket)
+}
+
 /**
  * Makes a pipelined request wait until the client has received the response to the previous request. Node.js passes on
  * all requests that a client sends without waiting, and keeps their responses in memory until they are received.
- * @param limit maximum number of waiting requests of a connection
+ * @param limit maximum number of waiting requests of a connection. The connection is closed after the response to a further one
  * @returns whether to respond: false if the request was refused or the connection is closed
  */
 export async function waitForPrevious(context: Context, limit: number, memory: ResponseMemory): Promise<boolean> {
@@ -30,6 +38,8 @@ export async function waitForPrevious(context: Context, limit: number, memory: R
   const waiting = waitingRequests.get(socket) ?? newQueue(socket)
   if (waiting.size >= limit) {
     const detail = `${limit} requests of this connection are already waiting for earlier responses`
+    closing.add(socket)
+    context.set('Connection', 'close')
     sendResponse(context, problemResponse(unavailable(detail)))
     return false
   }
