@@ -140,8 +140,8 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
   }
 }
 
-/** Number of records that one statement reads. */
-const batchSize = 200
+/** Number of records that one statement reads. Each statement evaluates the filters of the list anew, so that there must be few. */
+const batchSize = 1000
 
 async function parseSource(
   service: Service,

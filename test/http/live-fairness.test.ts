@@ -125,8 +125,8 @@ test('other requests run between the statements that read a long list', async ()
     expect(await reader.take(1)).toMatchObject([['reset', { length: 4000 }]])
   }
   const counts = await countByTurn(read())
-  // 200 records with each statement, for the first event and before it.
-  expect(counts.length).toBeGreaterThan(30)
+  // 1,000 records with each statement, for the first event and before it.
+  expect(counts.length).toBeGreaterThan(6)
   expect(Math.max(...counts)).toBeLessThan(5)
 })
 
