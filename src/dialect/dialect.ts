@@ -261,6 +261,11 @@ export interface DatabaseFeatures {
    * Whether UPDATE and DELETE may have a subquery that selects from their own table, and report the number of matching rows.
    */
   readonly writesBySubquery: boolean
+  /**
+   * TypeORM's lock mode for rows that will be updated. With the one of PostgreSQL, other transactions can still insert records that
+   * refer to these rows.
+   */
+  readonly updateLock: 'pessimistic_write' | 'for_no_key_update'
   /** Whether `FOR UPDATE` locks the rows of joined tables too, because it cannot name the table to lock. */
   readonly locksJoins: boolean
   /** Whether TypeORM has a single connection for all requests. */

@@ -198,7 +198,7 @@ async function writeMatching(
           requireAtMost(max, count ?? 0, fix)
           if (count !== undefined) return count
           await store.writer.lockTable?.(inner, store)
-          const lock = (locking: DbTransaction) => lockMatching(locking, readingStore, { ...query, select })
+          const lock = (locking: DbTransaction) => lockMatching(locking, readingStore, { ...query, select }, action)
           // In a transaction of the caller, a savepoint is needed: after an error, another statement finds out whether a filter
           // has caused it.
           const rows = await (isInTransaction(session) ? runInSavepoint(inner, lock) : lock(inner))

@@ -122,7 +122,7 @@ function updateAlone(
     session,
     async (inner) => {
       await lockTreesOf(inner, [store])
-      await readItemsInOrder(inner, store, [key], 'key', { locks: true, condition: 'none' })
+      await readItemsInOrder(inner, store, [key], 'key', { lock: 'update', condition: 'none' })
       return updateOnce(service, { ...request, session: inner }, body)
     },
     dialect.checkedWriteIsolation,

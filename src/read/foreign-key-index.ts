@@ -58,6 +58,11 @@ export function isOrderIndexed(
   return ofForeignKey === order.length || (ofForeignKey > 0 && ofForeignKey >= ofOthers)
 }
 
+/** Whether an index of all records of the table begins with a column. */
+export function isIndexed(metadata: EntityMetadata, { databaseName }: ColumnMetadata, dataSource: DataSource): boolean {
+  return indexesOf(metadata, dataSource).some(({ columns: [first], isPartial }) => !isPartial && first === databaseName)
+}
+
 /** Number of columns with which both lists begin. */
 function commonLength(columns: readonly string[], order: readonly string[]): number {
   const end = order.findIndex((name, index) => columns[index] !== name)

@@ -4,15 +4,19 @@ import type { DbSession, DbTransaction } from '../connection/db-session'
 import { execute, type RawRow } from '../connection/statement'
 import type { Statement } from '../connection/statement-cache'
 import { type ItemCondition, itemsQuery } from '../query/item-query'
-import { type ListQuery, type Query, rootAlias } from '../query/query'
+import { type ListQuery, type Query, rootAlias, type SortColumn } from '../query/query'
 import type { DeletedRecords } from '../request/list-request'
+import type { ColumnMetadata } from '../schema/metadata'
 import type { WriteAction } from '../schema/resource-view'
 import type { ReadColumn } from '../schema/stored-column'
 import { compileKeyed } from './compile-keyed'
 import { bindConditionValues, conditionSql, countSubqueries } from './condition-sql'
+import { isIndexed } from './foreign-key-index'
+import { mayHaveNull } from './keyset'
 import { longBytes } from './long-columns'
 import type { ValueLimit } from './measure'
 import { isExpression, keyId } from './row'
+import { lockRows, type RowLock } from './row-lock'
 import { keyQuery, keysFirstQuery, selectQuery } from './select-query'
 import type { Store } from './store'
 
@@ -62,18 +66,24 @@ function includesVisible({ included, joins }: ListQuery): boolean {
 
 /**
  * Whether a query has virtual columns that the database would compute for all records of the list. For the newest first, SQLite does,
- * because each record is before those that it has read so far. MariaDB does if it joins tables, which subqueries become too. PostgreSQL does for
- * expressions without a query, which it considers cheap, even if they read a long text.
+ * because each record is before those that it has read so far. MariaDB does if it joins tables, which subqueries become too. PostgreSQL
+ * does for expressions without a query, which it considers cheap, even if they read a long text.
  */
-function computesAll({ view: { key, columns }, dialect }: Store, query: ListQuery): boolean {
+function computesAll(store: Store, query: ListQuery): boolean {
+  const { view, dialect } = store
   const { ordering, included, joins, where } = query
-  const { computesBeforeLimit } = dialect
-  const virtual = [columns, ...included.map(({ view }) => view.columns)].flat().filter(isVirtual)
+  const virtual = [view.columns, ...included.map(({ view: { columns } }) => columns)].flat().filter(isVirtual)
   if (virtual.length === 0) return false
-  if (computesBeforeLimit === 'joined') return joins.length > 0 || countSubqueries(where) > 0
-  const [first] = ordering
-  const isByKey = first?.alias === rootAlias && first.column === key.columns[0]
-  return !isByKey && (computesBeforeLimit === 'sorted' || virtual.some(({ column }) => isExpression(column)))
+  switch (dialect.computesBeforeLimit) {
+    case 'joined':
+      return joins.length > 0 || countSubqueries(where) > 0
+    case 'sorted': {
+      const [first] = ordering
+      return !(first?.alias === rootAlias && first.column === view.key.columns[0])
+    }
+    default:
+      return virtual.some(({ column }) => isExpression(column)) && !followsIndex(store, query)
+  }
 }
 
 const isVirtual = ({ column }: ReadColumn): boolean => column.isVirtualProperty
@@ -82,16 +92,31 @@ const isVirtual = ({ column }: ReadColumn): boolean => column.isVirtualProperty
  * Whether a query reads long texts for the cursors of a page. PostgreSQL does so for all records of the list, before it sorts them:
  * a page of 60,000 records, sorted by a related text of 16 KiB, took 3.2 seconds, and 0.8 with the keys first.
  */
-function readsLongCursors({ dialect, dataSource }: Store, { cursor, ordering }: ListQuery): boolean {
-  if (cursor === undefined || dialect.computesBeforeLimit !== 'expressions') return false
-  return ordering.some(({ column }) => {
+function readsLongCursors(store: Store, query: ListQuery): boolean {
+  const { dialect, dataSource } = store
+  if (query.cursor === undefined || dialect.computesBeforeLimit !== 'expressions') return false
+  const isLong = ({ column }: SortColumn): boolean => {
     const bytes = column.valueType.name === 'text' ? longBytes(column, dataSource) : undefined
     return bytes !== undefined && bytes > maxInlineBytes
-  })
+  }
+  return query.ordering.some(isLong) && !followsIndex(store, query)
 }
 
-/** Size of a row from which PostgreSQL stores the values of its texts compressed, or outside of the row, in bytes. */
+/** Size from which PostgreSQL stores a text compressed or outside of its row, in bytes. */
 const maxInlineBytes = 2000
+
+/** Whether the records are read in the order of an index, so that PostgreSQL need not sort them. */
+function followsIndex({ view: { metadata }, dataSource }: Store, { ordering: [first] }: ListQuery): boolean {
+  // An index of PostgreSQL has nulls as the greatest values, a list as the lowest.
+  if (first === undefined || first.alias !== rootAlias || mayHaveNull(first)) return false
+  const { column } = first.column
+  const known = indexedColumns.get(column) ?? isIndexed(metadata, column, dataSource)
+  indexedColumns.set(column, known)
+  return known
+}
+
+/** Whether an index begins with a column. Finding it out takes longer than the rest of a statement. */
+const indexedColumns = new WeakMap<ColumnMetadata, boolean>()
 
 /** OFFSET from which a page is read with {@link keysFirstQuery}. */
 const deepOffset = 1000
@@ -112,13 +137,13 @@ export async function lockItem(
   // A record that may be restored is one that `deleted: 'only'` finds.
   const condition = isRestored ? 'visible' : ({ action, state: 'before' } as const)
   const deleted = isRestored ? 'only' : undefined
-  // If all requests share one connection, no other request runs during the transaction, and no lock is needed.
-  const locks = !dialect.sharesConnection
-  const isOneStatement = !locks || !hasRowConditions(store, action) || policies?.areDecidedByRecord(view, action)
+  const lock = action === 'delete' ? 'delete' : 'update'
+  const isOneStatement =
+    dialect.sharesConnection || !hasRowConditions(store, action) || policies?.areDecidedByRecord(view, action)
   if (isOneStatement) {
-    return readRawItem(session, store, key, 'entityColumns', { locks, condition, deleted })
+    return readRawItem(session, store, key, 'entityColumns', { lock, condition, deleted })
   }
-  const raw = await readRawItem(session, store, key, 'entityColumns', { locks, condition: 'none', deleted })
+  const raw = await readRawItem(session, store, key, 'entityColumns', { lock, condition: 'none', deleted })
   if (raw === undefined) return undefined
   // A condition on other tables is checked by a second statement: PostgreSQL evaluates the subqueries of a statement that
   // has waited for a lock with the data from before the wait.
@@ -129,33 +154,38 @@ export async function lockItem(
  * Reads the keys and owners of the records that match a list query, and locks their rows until the transaction ends.
  * @param query its `limit` is the maximum number of records
  */
-export async function lockMatching(session: DbTransaction, store: Store, query: ListQuery): Promise<readonly RawRow[]> {
+export async function lockMatching(
+  session: DbTransaction,
+  store: Store,
+  query: ListQuery,
+  lock: RowLock,
+): Promise<readonly RawRow[]> {
   const { dataSource } = store
   const { values, bind } = collectValues()
   const { limit } = query
-  const key = `lock list ${store.view.cacheKey} ${limit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
+  const key = `lock list ${lock} ${store.view.cacheKey} ${limit} ${query.cacheKey} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, key, () => {
     const builder = selectQuery(store, query, conditionSql(store, query))
-    return compile(dataSource, lockRows(store, builder, limit), values.length)
+    return compile(dataSource, lockFirst(store, builder, limit, lock), values.length)
   })
   return (await execute(session, statement, values)).records
 }
 
 /** Builds a SELECT of the keys of the records that match a query, for a subquery that locks their rows. */
-export function lockedKeysQuery(store: Store, query: ListQuery): SelectQueryBuilder<ObjectLiteral> {
-  return lockRows(store, keyQuery(store, query, conditionSql(store, query)), query.limit)
+export function lockedKeysQuery(store: Store, query: ListQuery, lock: RowLock): SelectQueryBuilder<ObjectLiteral> {
+  return lockFirst(store, keyQuery(store, query, conditionSql(store, query)), query.limit, lock)
 }
 
 /** Limits the number of rows of a SELECT, and locks them. */
-function lockRows(
-  { dialect: { sharesConnection, locksJoins } }: Store,
+function lockFirst(
+  store: Store,
   builder: SelectQueryBuilder<ObjectLiteral>,
   limit: number,
+  lock: RowLock,
 ): SelectQueryBuilder<ObjectLiteral> {
   // `LIMIT` as a number: TypeORM writes it before `FOR UPDATE`, where MySQL expects it.
   builder.limit(limit)
-  if (sharesConnection) return builder
-  return builder.setLock('pessimistic_write', undefined, locksJoins ? undefined : [rootAlias])
+  return lockRows(store, builder, lock, store.dialect.locksJoins ? undefined : [rootAlias])
 }
 
 /** Whether the row scope or `may` restricts the records that the principal can write. */
@@ -197,8 +227,8 @@ export function readWrittenItems(
 
 /** Options for reading records by their keys. */
 interface ItemReading {
-  /** Whether to lock the row until the transaction ends. */
-  readonly locks?: boolean
+  /** The write for which the rows are locked until the transaction ends. Default: they are not locked. */
+  readonly lock?: RowLock
   readonly valueLimit?: ValueLimit
   /** What the record must match. Default: the principal may see it. */
   readonly condition?: ItemCondition
@@ -247,16 +277,16 @@ async function readRawItems(
   store: Store,
   keys: readonly unknown[],
   select: Query['select'],
-  { locks = false, valueLimit, condition = 'visible', deleted }: ItemReading,
+  { lock, valueLimit, condition = 'visible', deleted }: ItemReading,
 ): Promise<readonly RawRow[]> {
   const { view } = store
   const { values, bind } = collectValues()
   const query = itemsQuery(view, keys, select, condition, deleted)
-  const cacheKey = `${locks ? 'lock' : 'read'} ${deleted} ${keyOf(condition)} ${view.cacheKey} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
+  const cacheKey = `read ${lock} ${deleted} ${keyOf(condition)} ${view.cacheKey} ${select} ${valueLimit} ${bindConditionValues(store, query, bind)}`
   const statement = cachedStatement(session, cacheKey, () => {
     const sql = conditionSql(store, query, { selectedBy: keys.length === 1 ? 'key' : 'keys' })
     const builder = selectQuery(store, query, sql, valueLimit)
-    return compileKeyed(store, locks ? builder.setLock('pessimistic_write') : builder, values.length)
+    return compileKeyed(store, lock === undefined ? builder : lockRows(store, builder, lock), values.length)
   })
   return (await execute(session, statement, values)).records
 }

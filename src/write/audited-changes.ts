@@ -5,6 +5,7 @@ import type { RawRow } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
 import { toRecords } from '../read/after-load'
 import type { JsonRecord } from '../read/record'
+import type { RowLock } from '../read/row-lock'
 import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
@@ -38,7 +39,7 @@ export async function auditDeletions(
 ): Promise<void> {
   const { valueType } = store.view.key
   for await (const part of auditedParts(session, store, keys, new Map())) {
-    const rows = await auditedRows(session, store, part)
+    const rows = await auditedRows(session, store, part, 'delete')
     const changed = rows.map((raw) => ({ before: raw, after: undefined }))
     const audited = (await differences(session, store, changed)).map((changes, index) => ({
       ...changeEvent(session, store, 'delete', valueType.toJson(part[index])),
@@ -67,9 +68,9 @@ export function auditedRows(
   session: DbTransaction,
   store: Store,
   keys: readonly unknown[],
+  lock: RowLock,
 ): Promise<readonly (RawRow | undefined)[]> {
-  const locks = !store.dialect.sharesConnection
-  return readItemsInOrder(session, store, keys, 'columns', { locks, condition: 'none' })
+  return readItemsInOrder(session, store, keys, 'columns', { lock, condition: 'none' })
 }
 
 /** The rows of a record before and after a write. A new record has none before, and a deleted one none after. */

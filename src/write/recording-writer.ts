@@ -161,9 +161,10 @@ async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedW
   const { auditLog } = observer
   const isAuditedBefore = auditLog !== undefined && action === 'delete' && keys.length > 1
   if (isAuditedBefore) await auditDeletions(session, store, auditLog, keys)
+  const lock = action === 'delete' ? 'delete' : 'update'
   const readsBefore = auditLog !== undefined && action !== 'restore' && !isAuditedBefore
   if (readsBefore) await lockTable?.(session, store)
-  const before = readsBefore ? await auditedRows(session, store, keys) : []
+  const before = readsBefore ? await auditedRows(session, store, keys, lock) : []
   const result = await write(session)
   const ids = writtenIds(store, recordedWrite, result)
   if (ids === undefined) return result
@@ -171,7 +172,7 @@ async function writeAndRecord<T>(session: DbTransaction, store: Store, recordedW
   if (observer.hasListeners) for (const [index, id] of ids.entries()) changes?.push(eventOf(id, index))
   recordTable(session, store, action, ids)
   if (auditLog === undefined || isAuditedBefore) return result
-  const after = action === 'delete' ? [] : (rows?.(result) ?? (await auditedRows(session, store, keys)))
+  const after = action === 'delete' ? [] : (rows?.(result) ?? (await auditedRows(session, store, keys, lock)))
   const changed = ids.map((_, index) => ({ before: before[index], after: after[index], values: values[index] }))
   const different = await differences(session, store, changed)
   const audited = ids.map((id, index) => ({ ...eventOf(id, index), changes: different[index] ?? {} }))

@@ -7,6 +7,7 @@ import type { ListQuery } from '../query/query'
 import { bindConditionValues } from '../read/condition-sql'
 import type { ColumnValue } from '../read/entity'
 import { columnSql } from '../read/row'
+import type { RowLock } from '../read/row-lock'
 import { lockedKeysQuery } from '../read/select'
 import type { Store } from '../read/store'
 import { bindTargets, whereTargets } from './target-condition'
@@ -57,7 +58,7 @@ export async function executeMatchingUpdate(
   const cacheKey =
     shape === undefined ? undefined : `UPDATE ${view.cacheKey} ${query.limit} ${query.cacheKey} ${conditionKey}${shape}`
   const statement = cachedStatement(session, cacheKey, () =>
-    compile(dataSource, whereMatching(updateBuilder(store, toSet, changed), store, query), values.length),
+    compile(dataSource, whereMatching(updateBuilder(store, toSet, changed), store, query, 'update'), values.length),
   )
   return (await executeWrite(session, statement, values)).affected ?? 0
 }
@@ -69,7 +70,7 @@ export async function executeMatchingDelete(session: DbTransaction, store: Store
   const conditionKey = bindConditionValues(store, query, bind)
   const cacheKey = `DELETE ${view.cacheKey} ${query.limit} ${query.cacheKey} ${conditionKey}`
   const statement = cachedStatement(session, cacheKey, () =>
-    compile(dataSource, whereMatching(deleteBuilder(store), store, query), values.length),
+    compile(dataSource, whereMatching(deleteBuilder(store), store, query, 'delete'), values.length),
   )
   return (await executeWrite(session, statement, values)).affected ?? 0
 }
@@ -79,9 +80,10 @@ function whereMatching<Builder extends QueryBuilder<ObjectLiteral> & { where: (s
   builder: Builder,
   store: Store,
   query: ListQuery,
+  lock: RowLock,
 ): Builder {
   const { view, dataSource } = store
-  const keys = lockedKeysQuery(store, query)
+  const keys = lockedKeysQuery(store, query, lock)
   const columns = view.key.columns.map((column) => columnSql(dataSource, column))
   builder.where(`(${columns.join(', ')}) IN (${keys.getQuery()})`)
   builder.setParameters(keys.getParameters())

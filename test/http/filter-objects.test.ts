@@ -186,10 +186,7 @@ test.each<[unknown, string]>([
   [{}, 'a filter must not be empty; to match all records, use true'],
   [[{}], 'a filter must not be empty; to match all records, use true'],
   [[true], 'a filter must be an object, not boolean'],
-  [
-    { id: undefined },
-    'the value of id is undefined; leave id out, or use null; a principal has the properties',
-  ],
+  [{ id: undefined }, 'the value of id is undefined; leave id out, or use null; a principal has the properties'],
   [{ id: 1, not: { id: undefined } }, 'the value of id is undefined; leave id out, or use null'],
   [
     { id__in: [1, undefined] },

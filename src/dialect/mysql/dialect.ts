@@ -138,6 +138,7 @@ export const mysql: Dialect = {
   maxUnlimitedManyToMany: undefined,
   checkedWriteIsolation: 'READ COMMITTED',
   writesBySubquery: false,
+  updateLock: 'pessimistic_write',
   locksJoins: true,
   deferredCheckSql: undefined,
   comparesTextLoosely: true,

@@ -147,6 +147,7 @@ export const postgres: Dialect = {
   maxUnlimitedManyToMany: undefined,
   checkedWriteIsolation: undefined,
   writesBySubquery: true,
+  updateLock: 'for_no_key_update',
   locksJoins: false,
   deferredCheckSql: 'SET CONSTRAINTS ALL IMMEDIATE',
   comparesTextLoosely: false,

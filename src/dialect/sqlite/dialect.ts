@@ -162,6 +162,7 @@ export const sqlite: Dialect = {
   maxUnlimitedManyToMany: 10,
   checkedWriteIsolation: undefined,
   writesBySubquery: true,
+  updateLock: 'pessimistic_write',
   locksJoins: false,
   deferredCheckSql: undefined,
   comparesTextLoosely: false,

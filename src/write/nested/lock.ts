@@ -4,6 +4,7 @@ import { parentText } from '../../read/included'
 import { matchingIds } from '../../read/matching-keys'
 import { readNestedKeys } from '../../read/nested-keys'
 import { keyId } from '../../read/row'
+import type { RowLock } from '../../read/row-lock'
 import { hasRowConditions, readItemsInOrder } from '../../read/select'
 import { type SelectedColumns, type Store, withOwners } from '../../read/store'
 import { ChangedError } from '../changed-error'
@@ -29,8 +30,8 @@ export async function lockPlanned(
   root: PlannedRecord,
   maxRecords: number,
 ): Promise<LockedRows | undefined> {
-  if (root.target === undefined) return new Map()
   await lockTrees(session, root)
+  if (root.target === undefined) return new Map()
   const locked = await lockTarget(session, root.store, root.target)
   if (locked === undefined) return undefined
   const rows = new Map([[root, locked.raw]])
@@ -50,7 +51,10 @@ export async function lockPlanned(
   return rows
 }
 
-/** Locks the trees whose nodes are written. Writes of single nodes also lock first the tree and then the nodes. */
+/**
+ * Locks the trees whose nodes are written, before any other statement: see `lockTreesOf`. Writes of single nodes also lock first the tree
+ * and then the nodes.
+ */
 async function lockTrees(session: DbTransaction, root: PlannedRecord): Promise<void> {
   const records = recordsIn(root)
   const written = records.filter(({ change, target }) => target === undefined || change.values.size > 0)
@@ -98,7 +102,7 @@ async function lockChildren(
   const updates = lists.flatMap((list) => list.updates)
   const deleted = lists.flatMap((list) => list.deletes)
   const targets = updates.flatMap(({ target }) => target ?? [])
-  const locked = await lockRows(session, store, targets, 'entityColumns')
+  const locked = await lockTargets(session, store, targets, 'entityColumns', 'update')
   for (const [index, target] of targets.entries()) {
     const [raw, record] = [locked.get(target), updates[index]]
     if (raw === undefined || record === undefined) continue
@@ -106,7 +110,7 @@ async function lockChildren(
     rows.set(record, raw)
   }
   const owners = withOwners(store)
-  const lockedOwners = await lockRows(session, owners, deleted, 'columns')
+  const lockedOwners = await lockTargets(session, owners, deleted, 'columns', 'delete')
   const changed = updates.flatMap((record) => (record.target && isChanged(record) ? [record.target] : []))
   requireSameOwner(store, store.selected.entityColumns, changed, locked)
   requireSameOwner(owners, owners.selected.columns, deleted, lockedOwners)
@@ -114,18 +118,17 @@ async function lockChildren(
   await requireStillWritable(session, store, deleted)
 }
 
-/** Locks records. @throws {ChangedError} if one of them does not exist any more */
-async function lockRows(
+/** Locks the records of targets. @throws {ChangedError} if one of them does not exist any more */
+async function lockTargets(
   session: DbTransaction,
   store: Store,
   targets: readonly WriteTarget[],
   select: 'columns' | 'entityColumns',
+  lock: RowLock,
 ): Promise<ReadonlyMap<WriteTarget, RawRow>> {
   if (targets.length === 0) return new Map()
-  // If all requests share one connection, no other request runs during the transaction.
-  const locks = !store.dialect.sharesConnection
   const keys = targets.map(({ key }) => key)
-  const rows = await readItemsInOrder(session, store, keys, select, { condition: 'none', locks })
+  const rows = await readItemsInOrder(session, store, keys, select, { condition: 'none', lock })
   return new Map(
     targets.map((target, index) => {
       const raw = rows[index]
