@@ -34,7 +34,7 @@ export class ConnectionQueue {
    */
   constructor(
     private readonly connect: () => Promise<QueryRunner>,
-    poolSize: number,
+    private readonly poolSize: number,
   ) {
     this.#shares = new ConnectionShares(poolSize)
     this.#turns = new ClientTurns(this.#shares, () => this.#requestConnection())
@@ -92,7 +92,7 @@ export class ConnectionQueue {
     for (const pending of this.#pendingConnections) {
       if (pending.lostFrom <= now) this.#pendingConnections.delete(pending)
     }
-    if (this.#pendingConnections.size >= Math.min(this.#turns.size, maxPendingConnections)) return
+    if (this.#pendingConnections.size >= Math.min(this.#turns.size, this.poolSize, maxPendingConnections)) return
     const pending = { lostFrom: now + next.limit }
     this.#pendingConnections.add(pending)
     this.connect()

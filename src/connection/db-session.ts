@@ -6,6 +6,7 @@ import { dialectOf } from '../dialect/dialect-of'
 import { pauseAfterLongStatement } from '../dialect/sqlite/time-limit'
 import { sharedByCopies } from '../shared-state'
 import { sharedRunner } from '../sqlite-lock/install'
+import { runnersWithTurn } from '../sqlite-lock/runner'
 import { maxTimerMs } from '../timers'
 import { type ChangeEvent, type ChangeObserver, noObserver } from './change-events'
 import { ConnectionQueue } from './connection-queue'
@@ -190,7 +191,10 @@ interface Acquired {
 async function acquire(session: DbSession, queue: ConnectionQueue, kind: WorkKind): Promise<Acquired> {
   const work = { client: turnName(session), kind }
   const runner = await queue.acquire(work, Math.min(session.waitLimit, maxTimerMs))
-  if (isShared(session)) noteTurn(session)
+  if (isShared(session)) {
+    noteTurn(session)
+    runnersWithTurn.add(runner)
+  }
   return { work, runner }
 }
 

@@ -5,6 +5,7 @@ import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure } from '../dialect/typeorm-error'
 import { clientDisconnected } from '../errors'
 import { shareTransaction } from '../sqlite-lock/install'
+import { notRun } from '../sqlite-lock/waiting-statement'
 import { toDriverParameters } from './compile'
 import type { WorkKind } from './connection-shares'
 import { toLoggable } from './database-error'
@@ -39,12 +40,22 @@ export function execute(
   if (settings !== undefined && session.runner === undefined)
     dialectOf(dataSource).settings?.attach(parameters, settings)
   const runQuery = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
-  const runner = session.runner ?? freeRunner(session)
-  const run = (): Promise<QueryResult> =>
-    runner === undefined
-      ? withPooledRunner(session, (pooledRunner) => runForClient(session, pooledRunner, runQuery), kind)
-      : runQuery(runner)
+  const takeTurn = (): Promise<QueryResult> =>
+    withPooledRunner(session, (runner) => runForClient(session, runner, runQuery), kind)
+  const run = (): Promise<QueryResult> => {
+    if (session.runner !== undefined) return runQuery(session.runner)
+    if (!dialectOf(dataSource).sharesConnection) return takeTurn()
+    const runner = freeRunner(session)
+    return untilRun(runner === undefined ? takeTurn() : runQuery(runner), takeTurn)
+  }
   return trace === undefined ? run() : traced(trace, run)
+}
+
+/** Repeats a statement on a shared connection as long as its result says that it was not run. */
+async function untilRun(first: Promise<QueryResult>, repeat: () => Promise<QueryResult>): Promise<QueryResult> {
+  let result: unknown = await first
+  while (result === notRun) result = await repeat()
+  return result as QueryResult
 }
 
 /**

@@ -3,6 +3,10 @@ export class KeyedQueue {
   /** The last work of each key, as long as it is waiting or running. */
   readonly #last = new Map<string, Promise<unknown>>()
 
+  get isEmpty(): boolean {
+    return this.#last.size === 0
+  }
+
   /** Whether work with this key is waiting or running. */
   has(key: string): boolean {
     return this.#last.has(key)

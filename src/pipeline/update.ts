@@ -83,7 +83,7 @@ export async function readAndUpdate(
   body: NestedBody,
 ): Promise<WrittenRecord | undefined> {
   return repeatIfChanged((attempt) =>
-    body.members.length > 0 && (attempt > 0 || isWaitedFor(service, request))
+    attempt > 0 || isWaitedFor(service, request)
       ? updateAlone(service, request, body)
       : updateOnce(service, request, body),
   )
@@ -91,6 +91,7 @@ export async function readAndUpdate(
 
 /** Whether updates of the record wait in the queue. A new one must wait behind them: otherwise, they could be repeated too often. */
 function isWaitedFor({ updates }: Service, { store: { view }, segment = '' }: PermittedRequest): boolean {
+  if (updates.isEmpty) return false
   const key = parseKey(view, segment)
   return key !== undefined && updates.has(queueKey(view, key))
 }
@@ -101,8 +102,8 @@ function queueKey(view: ResourceView, key: unknown): string {
 }
 
 /**
- * Updates a record with related records while no other request updates it. Requests that write the same records then wait for
- * each other instead of repeating their work. If all requests share one connection, they wait in a queue of this process,
+ * Updates a record while no other request updates it. Requests that write the same records then wait for each other instead of
+ * repeating their work. If all requests share one connection, they wait in a queue of this process,
  * because validators of the application must not wait for a transaction on this connection. Otherwise the row is locked. This
  * is not done for the first attempt, because validators then run in the transaction.
  */

@@ -26,6 +26,9 @@ export interface SqliteRunner extends Omit<QueryRunner, 'broadcaster' | 'isRelea
   stmtCache?: Map<string, PreparedStatement>
 }
 
+/** Query runners of work that has waited for its turn. */
+export const runnersWithTurn = new WeakSet<object>()
+
 /**
  * Makes a query runner acquire the lock: during a statement, from BEGIN to the end of the transaction, or during a
  * migration.
@@ -136,7 +139,14 @@ export function lockRunner(
     const isExclusive = isServiceSql && lock.listsAreExclusive && listPattern.test(sql)
     const releaseStatement = isExclusive ? undefined : tryAcquireOne(lock)
     if (releaseStatement === undefined)
-      return runWhenFree(lock, { sql, parameters, run, isServiceSql, use: isExclusive ? 'exclusive' : 'shared' })
+      return runWhenFree(lock, {
+        sql,
+        parameters,
+        run,
+        isServiceSql,
+        use: isExclusive ? 'exclusive' : 'shared',
+        hasTurn: runnersWithTurn.has(runner),
+      })
     try {
       return await run()
     } finally {

@@ -1,4 +1,4 @@
-import { hasBlocked, pauseAfterLongStatement } from '../dialect/sqlite/time-limit'
+import { hasBlocked } from '../dialect/sqlite/time-limit'
 import { acquire, type ReadConnection, type Release, type SqliteLock } from './lock'
 import { selectPattern } from './statement-patterns'
 
@@ -11,38 +11,42 @@ export interface WaitingStatement {
   readonly isServiceSql: boolean
   /** Whether it shares the connection with other statements. */
   readonly use: 'shared' | 'exclusive'
+  /** Whether it has waited for a turn. */
+  readonly hasTurn: boolean
 }
+
+/** Result of a statement of this service that was not run, because it must wait for a turn. */
+export const notRun = Symbol('not run')
 
 /**
  * Runs a statement when the connection is free. During a long transaction, a read of this service runs on the second
  * connection instead, if there is one.
  */
 export async function runWhenFree(lock: SqliteLock, statement: WaitingStatement): Promise<unknown> {
-  const { sql, parameters, run, isServiceSql, use } = statement
-  if (isServiceSql && lock.readConnection !== undefined && selectPattern.test(sql)) {
-    const acquired = await acquireUnblocked(lock, use, () => readConnectionOf(lock))
-    if (typeof acquired === 'function') return runAndRelease(run, acquired)
+  const { sql, parameters, run, isServiceSql } = statement
+  if (!isServiceSql) return runAndRelease(run, await acquire(lock, statement.use))
+  // better-sqlite3 runs statements one after the other anyway. If they share the connection, all that wait for a transaction would
+  // continue at the same time, before the first of them can block the event loop.
+  const use = lock.listsAreExclusive ? statement.use : 'exclusive'
+  if (lock.readConnection !== undefined && selectPattern.test(sql)) {
+    const acquired = await acquire(lock, use, () => readConnectionOf(lock))
+    if (typeof acquired === 'function') return runOrRelease(lock, statement, acquired)
+    if (mustTakeTurn(lock, statement)) return notRun
     const read = await acquired.query(sql, parameters)
     if (read !== undefined) return read.result
   }
-  return runAndRelease(run, await acquireUnblocked(lock, use))
+  return runOrRelease(lock, statement, await acquire(lock, use))
 }
 
-/**
- * Acquires the connection, or its alternative, in an iteration of the event loop that no statement has blocked. Otherwise all
- * statements that have waited for the same transaction would run without a pause.
- */
-async function acquireUnblocked<T extends object = never>(
-  lock: SqliteLock,
-  use: WaitingStatement['use'],
-  alternative?: () => T | undefined,
-): Promise<Release | T> {
-  for (;;) {
-    const acquired = await acquire(lock, use, alternative)
-    if (!hasBlocked()) return acquired
-    if (typeof acquired === 'function') acquired()
-    await pauseAfterLongStatement()
-  }
+async function runOrRelease(lock: SqliteLock, statement: WaitingStatement, release: Release): Promise<unknown> {
+  if (!mustTakeTurn(lock, statement)) return runAndRelease(statement.run, release)
+  release()
+  return notRun
+}
+
+/** Whether a statement that has waited for a transaction must let those of other clients run first. */
+function mustTakeTurn({ listsAreExclusive, state }: SqliteLock, { hasTurn }: WaitingStatement): boolean {
+  return !hasTurn && (hasBlocked() || (listsAreExclusive && state.waiting > 0))
 }
 
 async function runAndRelease(run: () => Promise<unknown>, release: Release): Promise<unknown> {

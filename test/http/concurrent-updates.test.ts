@@ -57,6 +57,23 @@ class Score {
   @Column('int') top!: number
 }
 
+@ValidatorConstraint({ async: true })
+class IsCounted implements ValidatorConstraintInterface {
+  async validate(): Promise<boolean> {
+    await world.dataSource.getRepository(Room).count()
+    await world.dataSource.getRepository(Team).count()
+    return true
+  }
+}
+
+@Entity()
+@Resource({ auth: permitAll })
+class Room {
+  @PrimaryGeneratedColumn() id!: number
+  @Validate(IsCounted) @Column({ type: 'varchar', length: 10 }) name!: string
+  @Column({ type: 'int', default: 0 }) number!: number
+}
+
 @Entity()
 @Resource({ auth: permitAll })
 class Team {
@@ -86,7 +103,7 @@ class Player {
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Price, Score, Team, Player] })
+  world = await openWorld({ entities: [Price, Score, Room, Team, Player] })
 })
 afterAll(async () => {
   await world.close()
@@ -135,4 +152,17 @@ test('a reference of several columns is checked as it is when the update is stor
   expect((await post('player', { org: 'x', num: 1 })).status).toBe(201)
   const statuses = await interleave('player/1', { org: 'y' }, { num: 2 })
   expect([statuses, (await get('player/1/')).json()]).toMatchObject([[400, 200], { org: 'x', num: 2 }])
+})
+
+test('many updates of a record whose validators run queries are all stored', async () => {
+  await post('room', { name: 'blue' })
+  for (let round = 0; round < 5; round++) {
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        put('room/1', index % 2 === 0 ? { number: index } : { name: `${round}` }),
+      ),
+    )
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    expect((await get('room/1/')).json()).toMatchObject({ name: `${round}` })
+  }
 })

@@ -1,4 +1,5 @@
 import { Agent } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
 import { send } from '../client'
@@ -53,12 +54,13 @@ const otherRequests = [
   ['a transaction', 'POST /api/note/', [{ text: 'new' }, { text: 'newer' }]],
 ] as const
 
-const connections = [
-  ['open', true],
-  ['new', false],
+const situations = [
+  ['on open connections', { keepAlive: true, transaction: false }],
+  ['on new connections', { keepAlive: false, transaction: false }],
+  ['on open connections, during a transaction', { keepAlive: true, transaction: true }],
 ] as const
 
-describe.each(connections)('on %s connections', (_, keepAlive) => {
+describe.each(situations)('%s', (_, { keepAlive, transaction }) => {
   describe.each(waysToBeSlow)('slow %s of one client', (__, lineOf) => {
     test.each(otherRequests)('do not delay %s of another client until all have ended', async (___, line, body) => {
       const numbers = [1, 2, 3, 4, 5, 6]
@@ -66,17 +68,21 @@ describe.each(connections)('on %s connections', (_, keepAlive) => {
       const sendAs = (address: string, name: string, request: string, sent?: unknown) =>
         send(world.url, request, { agent, headers: { 'X-Forwarded-For': address, 'X-Name': name }, body: sent })
       // Opens connections, so that the slow requests arrive in the same iteration of the event loop.
-      await Promise.all([...numbers, 0].map(() => sendAs('192.0.2.1', 'first', 'GET /api/note/1/')))
+      await Promise.all([...numbers, 0, 0].map(() => sendAs('192.0.2.1', 'first', 'GET /api/note/1/')))
       ended.splice(0)
-      const slowReplies = numbers.map((number) => sendAs('192.0.2.1', String(number), lineOf(number)))
-      if (keepAlive) await Promise.race(slowReplies)
+      const manyNotes = Array.from({ length: 900 }, () => ({ text: 'new' }))
+      const slowReplies = [
+        ...(transaction ? [sendAs('192.0.2.1', 'transaction', 'POST /api/note/', manyNotes)] : []),
+        ...numbers.map((number) => sendAs('192.0.2.1', String(number), lineOf(number))),
+      ]
+      if (keepAlive) await Promise.race(transaction ? [pause(10)] : slowReplies)
       const other = await sendAs('192.0.2.2', 'other', line, body)
       const replies = await Promise.all(slowReplies)
       agent.destroy()
       expect([other, ...replies].map(({ status }) => status).filter((status) => status >= 300)).toEqual([])
       // The first one has ended, the second one may be running, and the other request can arrive in several parts.
-      expect(ended.indexOf('other')).toBeLessThanOrEqual(3)
-      expect(ended).toHaveLength(7)
+      expect(ended.indexOf('other')).toBeLessThanOrEqual(transaction ? 4 : 3)
+      expect(ended).toHaveLength(slowReplies.length + 1)
     })
   })
 })

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver } from 'typeorm'
 import { loopCount, maxBlockingMs } from '../../timers'
 import type { Connection, PreparedStatement } from './connection'
@@ -79,14 +78,29 @@ export function hasBlocked(): boolean {
   return longStatement !== undefined && longStatement.iteration === loopCount()
 }
 
-/** Waits for the end of the pause after a long statement. */
+/** Callbacks of the work that waits for the end of the pause, in this order. */
+const pausedWork: (() => void)[] = []
+
+/**
+ * Waits for the end of the pause after a long statement. Paused work goes on in its order, and only one part after each pause: its
+ * statement may take long too.
+ */
 export async function pauseAfterLongStatement(): Promise<void> {
-  while (longStatement !== undefined) {
-    const left = longStatement.pauseEnd - performance.now()
-    // Several pauses can end at the same time. All but the first then begin anew.
-    if (left <= 0 && !hasBlocked()) return
-    await sleep(Math.max(left, 1))
-  }
+  if (pausedWork.length === 0 && !isPause()) return
+  await new Promise<void>((resolve) => {
+    pausedWork.push(resolve)
+    if (pausedWork.length === 1) setTimeout(endPause, pauseLeft())
+  })
+}
+
+const pauseLeft = (): number => Math.max(1, (longStatement?.pauseEnd ?? 0) - performance.now())
+
+const isPause = (): boolean =>
+  longStatement !== undefined && (performance.now() < longStatement.pauseEnd || hasBlocked())
+
+function endPause(): void {
+  if (!isPause()) pausedWork.shift()?.()
+  if (pausedWork.length > 0) setTimeout(endPause, pauseLeft())
 }
 
 const maxPauseMs = 100
