@@ -156,8 +156,9 @@ export async function withPooledRunner<T>(
   runQuery: (runner: QueryRunner) => Promise<T>,
   kind: WorkKind,
 ): Promise<T> {
+  // Without the lock on SQLite, statements share the query runner of TypeORM at any time.
+  if (isShared(session) && sharedRunner(session.dataSource) === undefined) return withNewRunner(session, runQuery)
   const queue = connectionQueueOf(session)
-  if (isShared(session) && needsNoTurn(session, queue)) return withNewRunner(session, runQuery)
   const { work, runner } = await acquire(session, queue, kind)
   try {
     const result = await runQuery(runner)

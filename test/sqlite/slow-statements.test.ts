@@ -86,3 +86,28 @@ describe.each(situations)('%s', (_, { keepAlive, transaction }) => {
     })
   })
 })
+
+test('a short request waits for a few of the transactions that another client sends all the time', async () => {
+  const agent = new Agent({ keepAlive: true })
+  const sendAs = (address: string, name: string, request: string, sent?: unknown) =>
+    send(world.url, request, { agent, headers: { 'X-Forwarded-For': address, 'X-Name': name }, body: sent })
+  const notes = Array.from({ length: 100 }, () => ({ text: 'new' }))
+  let isEnded = false
+  ended.splice(0)
+  const sendAlways = async (): Promise<void> => {
+    for (let index = 0; index < 20 && !isEnded; index++)
+      await sendAs('192.0.2.1', 'transaction', 'POST /api/note/', notes)
+  }
+  const all = Promise.all(Array.from({ length: 5 }, sendAlways))
+  await pause(50)
+  const before = ended.length
+  const replies = [
+    await sendAs('192.0.2.2', 'other', 'GET /api/note/1/'),
+    await sendAs('192.0.2.2', 'other', 'GET /api/note/?limit=2'),
+  ]
+  isEnded = true
+  await all
+  agent.destroy()
+  expect(replies.map(({ status }) => status)).toEqual([200, 200])
+  expect(ended.lastIndexOf('other') - before).toBeLessThan(15)
+})
