@@ -92,9 +92,11 @@ test('reads go on if the second connection is lost; it is opened again', async (
   })
   const read = countEntries(world)
   await setTimeout(1500)
-  expect([await countEntries(world), file.connections.length]).toEqual([entryCount, 3])
+  const [count, opened] = [await countEntries(world), file.connections.length]
   expect((await release()).status).toBe(201)
-  expect([await read, world.faults]).toEqual([entryCount + heldCount, []])
+  expect([count, await read, world.faults]).toEqual([entryCount, entryCount + heldCount, []])
+  // On a busy machine, the third one may be idle for a second, and be closed.
+  expect(opened).toBeGreaterThanOrEqual(3)
 })
 
 test('the database can be switched out of WAL after a long transaction, and into it again', async () => {

@@ -63,7 +63,7 @@ const situations = [
 describe.each(situations)('%s', (_, { keepAlive, transaction }) => {
   describe.each(waysToBeSlow)('slow %s of one client', (__, lineOf) => {
     test.each(otherRequests)('do not delay %s of another client until all have ended', async (___, line, body) => {
-      const numbers = [1, 2, 3, 4, 5, 6]
+      const numbers = [1, 2, 3, 4, 5, 6, 7, 8]
       const agent = new Agent({ keepAlive })
       const sendAs = (address: string, name: string, request: string, sent?: unknown) =>
         send(world.url, request, { agent, headers: { 'X-Forwarded-For': address, 'X-Name': name }, body: sent })
@@ -80,8 +80,8 @@ describe.each(situations)('%s', (_, { keepAlive, transaction }) => {
       const replies = await Promise.all(slowReplies)
       agent.destroy()
       expect([other, ...replies].map(({ status }) => status).filter((status) => status >= 300)).toEqual([])
-      // The first one has ended, the second one may be running, and the other request can arrive in several parts.
-      expect(ended.indexOf('other')).toBeLessThanOrEqual(transaction ? 4 : 3)
+      // The first one has ended, the second one may be running, and the other request arrives in several parts on a busy machine.
+      expect(ended.indexOf('other')).toBeLessThanOrEqual(5)
       expect(ended).toHaveLength(slowReplies.length + 1)
     })
   })
