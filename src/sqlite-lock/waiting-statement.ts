@@ -31,7 +31,7 @@ export async function runWhenFree(lock: SqliteLock, statement: WaitingStatement)
   if (lock.readConnection !== undefined && selectPattern.test(sql)) {
     const acquired = await acquire(lock, use, () => readConnectionOf(lock))
     if (typeof acquired === 'function') return runOrRelease(lock, statement, acquired)
-    if (mustTakeTurn(lock, statement)) return notRun
+    if (hasBlocked() && !statement.hasTurn) return notRun
     const read = await acquired.query(sql, parameters)
     if (read !== undefined) return read.result
   }

@@ -35,7 +35,7 @@ class Item {
 }
 
 const projectCount = 1250
-const itemsPerProject = 64
+const itemsPerProject = 32
 const itemCount = projectCount * itemsPerProject
 /** A text of 16 KiB, which PostgreSQL cannot compress. */
 const textOf = (id: number): string =>
@@ -61,7 +61,7 @@ const seed = async (dataSource: DataSource): Promise<void> => {
 
 let world: World
 beforeAll(async () => {
-  world = await openWorld({ entities: [Project, Item], seed, mount: { statementTimeout: 2200 } })
+  world = await openWorld({ entities: [Project, Item], seed, mount: { statementTimeout: 1700 } })
 })
 afterAll(async () => {
   await world.close()
