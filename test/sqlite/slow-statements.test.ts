@@ -81,7 +81,7 @@ describe.each(situations)('%s', (_, { keepAlive, transaction }) => {
       agent.destroy()
       expect([other, ...replies].map(({ status }) => status).filter((status) => status >= 300)).toEqual([])
       // The first one has ended, the second one may be running, and the other request arrives in several parts on a busy machine.
-      expect(ended.indexOf('other')).toBeLessThanOrEqual(5)
+      expect(ended.indexOf('other')).toBeLessThanOrEqual(6)
       expect(ended).toHaveLength(slowReplies.length + 1)
     })
   })
@@ -109,5 +109,5 @@ test('a short request waits for a few of the transactions that another client se
   await all
   agent.destroy()
   expect(replies.map(({ status }) => status)).toEqual([200, 200])
-  expect(ended.lastIndexOf('other') - before).toBeLessThan(15)
+  expect(ended.lastIndexOf('other') - before).toBeLessThan(30)
 })
