@@ -215,8 +215,8 @@ interface ConnectionQueues {
   readonly primary: ConnectionQueue
   readonly replica: ConnectionQueue
   /**
-   * The same queue as `primary` for a pool. If all requests share one connection, transactions wait in another one, because statements
-   * need not wait behind them: a second connection may read during a transaction.
+   * The same queue as `primary` for a pool. If all requests share one connection, transactions wait in another one: statements need
+   * not wait for them to begin, and a second connection may read during a transaction.
    */
   readonly transactions: ConnectionQueue
 }

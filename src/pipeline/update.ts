@@ -89,7 +89,7 @@ export async function readAndUpdate(
   )
 }
 
-/** Whether updates of the record wait in the queue. A new one must wait behind them: otherwise, they could be repeated too often. */
+/** Whether updates of the record wait in the queue. A new one must wait for them: otherwise, they could be repeated too often. */
 function isWaitedFor({ updates }: Service, { store: { view }, segment = '' }: PermittedRequest): boolean {
   if (updates.isEmpty) return false
   const key = parseKey(view, segment)
