@@ -171,6 +171,8 @@ export interface SqlExpressions {
    * PostgreSQL, MySQL and MariaDB have statistics instead.
    */
   readonly likelySql: (predicate: string) => string
+  /** Predicate that is true if another one is false or unknown (null). */
+  readonly notTrueSql: (predicate: string) => string
   /**
    * Predicate that is always true, and that aborts the statement when its time limit is exceeded; undefined if the
    * database enforces the limit by itself.

@@ -107,7 +107,7 @@ export interface Combination {
   readonly conditions: readonly Condition[]
 }
 
-/** Negation in two-valued logic (`IS NOT TRUE`): true if the condition is false or unknown (null). */
+/** Negation in two-valued logic: true if the condition is false or unknown (null). */
 export interface Negation {
   readonly type: 'not'
   readonly condition: Condition

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { Bind } from '../connection/compile'
-import type { Precision } from '../dialect/dialect'
+import type { Dialect, Precision } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { inList, padList } from '../dialect/in-list'
 import { type Combination, rootAlias } from '../query/query'
@@ -109,12 +109,11 @@ export const allSql = (conditions: readonly string[]): string => chainSql('AND',
 /** Condition that holds for no row. */
 const noRow = '1 = 0'
 
-/**
- * Combines the SQL of conditions; empty SQL holds for every row. `not` is `IS NOT TRUE`, which is also true if the
- * condition is unknown (null).
- */
-export function combineSql(type: Combination['type'] | 'not', parts: readonly string[]): string {
-  if (type === 'not') return parts.join() === '' ? noRow : `(${parts.join()}) IS NOT TRUE`
+/** Negates the SQL of a condition; empty SQL holds for every row. */
+export const negateSql = ({ notTrueSql }: Dialect, part: string): string => (part === '' ? noRow : notTrueSql(part))
+
+/** Combines the SQL of conditions; empty SQL holds for every row. */
+export function combineSql(type: Combination['type'], parts: readonly string[]): string {
   if (type === 'or' && parts.length === 0) return noRow
   if (type === 'or' && parts.includes('')) return ''
   const conditions = parts.filter((part) => part !== '')

@@ -17,7 +17,7 @@ import { isComputed, isView } from '../schema/metadata'
 import { isToMany } from '../schema/relations'
 import type { ResourceView } from '../schema/resource-view'
 import { buildReadColumn, type StoredColumn } from '../schema/stored-column'
-import { andSql, combineSql } from './column-predicate'
+import { andSql, combineSql, negateSql } from './column-predicate'
 import { bindComparisonValues, comparisonSql } from './comparison-sql'
 import type { JoinVisibility } from './join-sql'
 import { keysetSql } from './keyset'
@@ -55,7 +55,8 @@ interface ConditionVisitor {
     rows: EvaluatedRows,
   ) => string
   readonly deletion: (condition: DeletionCondition) => string
-  readonly combine: (type: Combination['type'] | 'not', parts: readonly string[]) => string
+  readonly combine: (type: Combination['type'], parts: readonly string[]) => string
+  readonly negate: (part: string) => string
   readonly policy: (policyKey: ResolvedPolicy['key'], condition: string) => string
 }
 
@@ -85,10 +86,10 @@ function visitCondition(
     const permitted = { ...rows, mostMatch: rows.selectedBy !== 'condition' }
     return visitor.policy(resolved.key, visitCondition(resolved.condition, resolved.values, visitor, permitted))
   }
-  const parts = condition.type === 'not' ? [condition.condition] : condition.conditions
+  if (condition.type === 'not') return visitor.negate(visitCondition(condition.condition, values, visitor, rows))
   return visitor.combine(
     condition.type,
-    parts.map((part) => visitCondition(part, values, visitor, rows)),
+    condition.conditions.map((part) => visitCondition(part, values, visitor, rows)),
   )
 }
 
@@ -133,6 +134,7 @@ export function bindConditionValues(store: Store, query: Query, bind: Bind): str
     exists: (_, visibility, where) => [...visibility.values(), where].join('\n'),
     deletion: ({ isDeleted }) => `deleted ${isDeleted}`,
     combine: (_, parts) => parts.join('\n'),
+    negate: (part) => part,
     policy: (key, condition) => `${key}: ${condition}`,
   }
   const visibility = [...visitJoins(query.joins, visitor).values()]
@@ -195,6 +197,7 @@ export function conditionSql(
       ),
     deletion: ({ view, isDeleted }) => deletionSql(store, view, isDeleted),
     combine: combineSql,
+    negate: (part) => negateSql(store.dialect, part),
     policy: (_, condition) => condition,
   })
   const visitor = visitorOf(bind)

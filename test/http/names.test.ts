@@ -60,6 +60,12 @@ class Words {
   @Column({ nullable: true }) VALUES!: number
   @Column({ nullable: true }) DEFAULT!: number
   @Column({ nullable: true }) NULL!: number
+  @Column({ nullable: true }) TRUE!: number
+  @Column({ nullable: true }) False!: number
+  @Column({ nullable: true }) rowid!: number
+  @Column({ nullable: true, name: '_rowid_' }) row!: number
+  @Column({ nullable: true }) CURRENT_TIMESTAMP!: number
+  @Column({ nullable: true }) excluded!: number
   @Column({ nullable: true, name: 'AND' }) OR!: number
 }
 
@@ -146,6 +152,20 @@ describe.each(['worded', 'kept', 'child'])('columns with names of SQL: %s', (nam
     expect(await request(`PUT ${id}/`, { FROM: 2, OR: 3 })).toMatchObject({ title: 'one', ORDER: 1, FROM: 2, OR: 3 })
     await request(`DELETE ${id}/`)
     expect(await ids(`${name}?title=one`)).toEqual([])
+  })
+
+  test('filters are negated', async () => {
+    const values = [null, 0, 1, 2]
+    for (const value of values) {
+      const title = `negated-${value}`
+      await request('POST', { title, TRUE: value, False: value, rowid: value, row: value, excluded: value })
+    }
+    for (const field of ['TRUE', 'False', 'rowid', 'row', 'excluded']) {
+      expect(await request(`GET ?title__like=negated-%25&ordering=id&not=(${field}:1)`)).toMatchObject({
+        objects: [{ [field]: null }, { [field]: 0 }, { [field]: 2 }],
+      })
+    }
+    await request('DELETE ?title__like=negated-%25')
   })
 
   test('several records are written', async () => {

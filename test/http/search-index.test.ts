@@ -34,7 +34,7 @@ class Article {
   @PrimaryGeneratedColumn() id!: number
   @Column({ length: 100 }) title!: string
   @Column({ type: 'text', nullable: true }) body!: string | null
-  @Column({ length: 20, default: 'unsearched' }) other!: string
+  @Column({ length: 20, default: 'unsearched', name: '_rowid_' }) other!: string
   @OneToMany(
     () => Memo,
     (memo) => memo.article,

@@ -178,6 +178,7 @@ export const mysql: Dialect = {
   prepareConnections: limitRowParsers,
   unindexedSql: (column) => column,
   likelySql: (predicate) => predicate,
+  notTrueSql: (predicate) => `(${predicate}) IS NOT TRUE`,
   timeLimitSql: () => undefined,
   cancel: cancelStatement,
   openCursor: openMysqlCursor,

@@ -184,6 +184,7 @@ export const postgres: Dialect = {
   prepareConnections: (driver, timeLimit) => preparePools(driver as PostgresDriver, timeLimit),
   unindexedSql: (column) => column,
   likelySql: (predicate) => predicate,
+  notTrueSql: (predicate) => `(${predicate}) IS NOT TRUE`,
   timeLimitSql: () => undefined,
   cancel: (_, connection) => cancelStatement(connection as PoolClient),
   openCursor: openPostgresCursor,

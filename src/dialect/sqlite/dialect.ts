@@ -201,6 +201,8 @@ export const sqlite: Dialect = {
   // Unlike an expression of another operator, it has the collation of the column.
   unindexedSql: (column) => `+${column}`,
   likelySql: (predicate) => `likely(${predicate})`,
+  // TRUE would be a column with this name, if a table of the statement has one.
+  notTrueSql: (predicate) => `(${predicate}) IS NOT 1`,
   timeLimitSql: ({ options }, column) => (options.type === 'better-sqlite3' ? timeLimitSql(column) : undefined),
   cancel: undefined,
   openCursor: undefined,

@@ -11,9 +11,11 @@ const maxWordLength = 64
 
 /** Text search on SQLite: an FTS5 table with the table as external content, so that both have the same row ids. */
 export const sqliteTextSearch: TextSearch = {
-  matchSql: ({ options }, { name }, alias, placeholder, selectsRows) => {
+  matchSql: ({ options }, { name, columns }, alias, placeholder, selectsRows) => {
     const timeLimit = options.type === 'better-sqlite3' ? ` AND ${timeLimitSql('rowid')}` : ''
-    const rowId = `${quote(alias)}._rowid_`
+    // The integer key is the row id. `_rowid_` could be another column with this name.
+    const [key] = columns[0]?.column.entityMetadata.primaryColumns ?? []
+    const rowId = `${quote(alias)}.${quote(key?.databaseName ?? '_rowid_')}`
     return `${selectsRows ? rowId : `+${rowId}`} IN (SELECT rowid FROM ${quote(name)} WHERE ${quote(name)} MATCH ${placeholder}${timeLimit})`
   },
   // The table may have more columns than the option. In quotes, a quote is the only special character.
