@@ -8,6 +8,7 @@ type SharedName =
   | 'mountedPaths'
   | 'servedMounts'
   | 'sqliteLocks'
+  | 'sqliteSenders'
   | 'timeLimits'
   | 'transactionScopes'
 

@@ -1,6 +1,7 @@
 import type { QueryRunner } from 'typeorm'
 import type { ClientWork, ConnectionShares, WorkKind } from './connection-shares'
 import { Reservation } from './reservation'
+import { TurnQueue } from './turn-queue'
 
 /** Property of the connection errors of all copies of this package. Other libraries have errors with the same name. */
 const connectionError = Symbol.for('typeorm-resources.ConnectionError')
@@ -40,11 +41,7 @@ export interface WaitingTask extends ClientWork {
  * {@link Reservation}.
  */
 export class ClientTurns {
-  /** The waiting tasks of each client that has any, the oldest first. The first client has the next turn. */
-  readonly #waiting = new Map<string, Set<WaitingTask>>()
-  #size = 0
-  /** The client that had the last turn. */
-  #last = ''
+  readonly #waiting = new TurnQueue<WaitingTask>()
   readonly #reservation = new Reservation()
 
   /** @param onReservationEnd is called when other clients can use the connections again that were reserved */
@@ -55,12 +52,7 @@ export class ClientTurns {
 
   /** Number of waiting tasks. */
   get size(): number {
-    return this.#size
-  }
-
-  /** Whether tasks of a client wait. */
-  has(client: string): boolean {
-    return this.#waiting.has(client)
+    return this.#waiting.size
   }
 
   /**
@@ -71,7 +63,7 @@ export class ClientTurns {
     if (this.shares.areUsed) return undefined
     const { client: reservedFor } = this.#reservation
     if (reservedFor !== undefined) {
-      const reserved = this.#waiting.get(reservedFor)
+      const reserved = this.#waiting.tasksOf(reservedFor)
       if (reserved !== undefined) return this.#firstAllowed(reservedFor, reserved)
       this.#reservation.end()
     }
@@ -109,7 +101,7 @@ export class ClientTurns {
 
   #reserve(client: string): void {
     this.#reservation.start(client, () => {
-      this.#endTurn(client)
+      this.#waiting.endTurn(client)
       this.onReservationEnd()
     })
   }
@@ -123,7 +115,7 @@ export class ClientTurns {
     return new Promise((resolve, reject) => {
       const stopWaiting = (): void => {
         clearTimeout(timer)
-        this.#remove(task)
+        this.#waiting.remove(task)
       }
       const task: WaitingTask = {
         client,
@@ -148,8 +140,8 @@ export class ClientTurns {
           ),
         limit,
       )
-      this.#add(task)
-      if (this.#size > maxWaiting) this.#rejectOne()
+      this.#waiting.add(task)
+      if (this.size > maxWaiting) this.#rejectOne()
     })
   }
 
@@ -159,42 +151,14 @@ export class ClientTurns {
     if (next === undefined) return false
     this.#reservation.end()
     this.shares.add(next)
+    this.#waiting.start(next)
     next.resolve(connection)
-    this.#endTurn(next.client)
-    this.#last = next.client
     return true
   }
 
-  #add(task: WaitingTask): void {
-    const ofClient = this.#waiting.get(task.client)
-    if (ofClient === undefined) {
-      this.#waiting.set(task.client, new Set([task]))
-      // The new client has its turn before the one that has just had one.
-      this.#endTurn(this.#last)
-    } else ofClient.add(task)
-    this.#size += 1
-  }
-
-  #remove(task: WaitingTask): void {
-    const ofClient = this.#waiting.get(task.client)
-    if (!ofClient?.delete(task)) return
-    this.#size -= 1
-    if (ofClient.size === 0) this.#waiting.delete(task.client)
-  }
-
-  /** Makes the next turn of a client the last one. */
-  #endTurn(client: string): void {
-    const ofClient = this.#waiting.get(client)
-    if (ofClient === undefined) return
-    this.#waiting.delete(client)
-    this.#waiting.set(client, ofClient)
-  }
-
-  /** Rejects the newest task of the client that has most. Of clients with equal numbers, it is the one with the last turn. */
   #rejectOne(): void {
-    let most = new Set<WaitingTask>()
-    for (const tasks of this.#waiting.values()) if (tasks.size >= most.size) most = tasks
-    const newest = [...most].at(-1)
-    newest?.reject(new ConnectionError(`${maxWaiting} statements or transactions are already waiting for a connection`))
+    this.#waiting.newestOfMost?.reject(
+      new ConnectionError(`${maxWaiting} statements or transactions are already waiting for a connection`),
+    )
   }
 }

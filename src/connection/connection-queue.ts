@@ -34,7 +34,7 @@ export class ConnectionQueue {
    */
   constructor(
     private readonly connect: () => Promise<QueryRunner>,
-    private readonly poolSize: number,
+    poolSize: number,
   ) {
     this.#shares = new ConnectionShares(poolSize)
     this.#turns = new ClientTurns(this.#shares, () => this.#requestConnection())
@@ -49,16 +49,6 @@ export class ConnectionQueue {
     const connection = this.#turns.wait(work, limit)
     this.#requestConnection()
     return connection
-  }
-
-  /** Whether no work waits. */
-  get isEmpty(): boolean {
-    return this.#turns.size === 0
-  }
-
-  /** Whether work of a client waits. */
-  isWaitedForBy(client: string): boolean {
-    return this.#turns.has(client)
   }
 
   /** Passes a connection whose statement has finished to the next waiting statement, or releases it to the pool. */
@@ -92,7 +82,7 @@ export class ConnectionQueue {
     for (const pending of this.#pendingConnections) {
       if (pending.lostFrom <= now) this.#pendingConnections.delete(pending)
     }
-    if (this.#pendingConnections.size >= Math.min(this.#turns.size, this.poolSize, maxPendingConnections)) return
+    if (this.#pendingConnections.size >= Math.min(this.#turns.size, maxPendingConnections)) return
     const pending = { lostFrom: now + next.limit }
     this.#pendingConnections.add(pending)
     this.connect()

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import type { DriverError, TransientError } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure, isReleasedRunnerError } from '../dialect/typeorm-error'
-import { isSqliteLockError } from '../sqlite-lock/lock'
+import { isSqliteLockError } from '../sqlite-lock/lock-error'
 import { isConnectionError } from './client-turns'
 
 /** Error of a failed statement. Unlike TypeORM's `QueryFailedError` it does not contain the values of the statement. */

@@ -3,16 +3,13 @@ import type { Principal } from '../access/rule'
 import type { Trace } from '../diagnostics'
 import type { TransactionSettings } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
-import { pauseAfterLongStatement } from '../dialect/sqlite/time-limit'
 import { sharedByCopies } from '../shared-state'
-import { sharedRunner } from '../sqlite-lock/install'
-import { runnersWithTurn } from '../sqlite-lock/runner'
+import { sendAs, turnName } from '../sqlite-lock/sender'
 import { maxTimerMs } from '../timers'
 import { type ChangeEvent, type ChangeObserver, noObserver } from './change-events'
 import { ConnectionQueue } from './connection-queue'
 import type { ClientWork, WorkKind } from './connection-shares'
 import { poolSizeOf, replicaCountOf } from './pool-size'
-import { mayBegin, needsNoTurn, noteTurn, turnName } from './shared-connection'
 import type { StatementCache } from './statement-cache'
 
 /** Settings that all sessions of a mount share. */
@@ -134,20 +131,17 @@ export async function withQueryRunner<T>(
   kind: WorkKind = 'read',
 ): Promise<T> {
   if (session.runner !== undefined) return use(session.runner)
-  const queues = connectionQueuesOf(session)
-  const queue = session.replica ? queues.replica : queues.transactions
-  if (isShared(session) && mayBegin(session, queue)) return withNewRunner(session, use)
-  const { work, runner } = await acquire(session, queue, kind)
+  // If all requests share one connection, they wait for its lock, which has its own queue.
+  if (dialectOf(session.dataSource).sharesConnection) {
+    const runner = sendAs(session, newRunner(session))
+    return use(runner).finally(() => runner.release())
+  }
+  const { queue, work, runner } = await acquire(session, kind)
   try {
     return await use(runner)
   } finally {
     await queue.release(work, runner)
   }
-}
-
-async function withNewRunner<T>(session: DbSession, use: (runner: QueryRunner) => Promise<T>): Promise<T> {
-  const runner = newRunner(session)
-  return use(runner).finally(() => runner.release())
 }
 
 /** Runs a statement on a pooled connection, and passes the connection to the next waiting statement. */
@@ -156,10 +150,8 @@ export async function withPooledRunner<T>(
   runQuery: (runner: QueryRunner) => Promise<T>,
   kind: WorkKind,
 ): Promise<T> {
-  // Without the lock on SQLite, statements share the query runner of TypeORM at any time.
-  if (isShared(session) && sharedRunner(session.dataSource) === undefined) return withNewRunner(session, runQuery)
-  const queue = connectionQueueOf(session)
-  const { work, runner } = await acquire(session, queue, kind)
+  if (dialectOf(session.dataSource).sharesConnection) return withQueryRunner(session, runQuery)
+  const { queue, work, runner } = await acquire(session, kind)
   try {
     const result = await runQuery(runner)
     queue.pass(work, runner)
@@ -171,32 +163,18 @@ export async function withPooledRunner<T>(
   }
 }
 
-/**
- * The connection that all requests share, for a statement that can use it at once.
- * @returns undefined if the statement must wait for its turn in {@link withPooledRunner}
- */
-export function freeRunner(session: DbSession): QueryRunner | undefined {
-  const runner = sharedRunner(session.dataSource)
-  return runner !== undefined && needsNoTurn(session, connectionQueueOf(session)) ? runner : undefined
-}
-
-const isShared = ({ dataSource }: DbSession): boolean => dialectOf(dataSource).sharesConnection
-
-/** A connection that is used for work of a client. */
+/** A connection of a pool that is used for work of a client. */
 interface Acquired {
+  readonly queue: ConnectionQueue
   readonly work: ClientWork
   readonly runner: QueryRunner
 }
 
-/** Waits for the turn of the session's client to use a connection. */
-async function acquire(session: DbSession, queue: ConnectionQueue, kind: WorkKind): Promise<Acquired> {
+/** Waits for the turn of the session's client to use a connection of the pool. */
+async function acquire(session: DbSession, kind: WorkKind): Promise<Acquired> {
+  const queue = connectionQueueOf(session)
   const work = { client: turnName(session), kind }
-  const runner = await queue.acquire(work, Math.min(session.waitLimit, maxTimerMs))
-  if (isShared(session)) {
-    noteTurn(session)
-    runnersWithTurn.add(runner)
-  }
-  return { work, runner }
+  return { queue, work, runner: await queue.acquire(work, Math.min(session.waitLimit, maxTimerMs)) }
 }
 
 /** Creates a query runner, which acquires a connection when it runs its first statement. The caller releases it. */
@@ -214,11 +192,6 @@ export function newRunner({
 interface ConnectionQueues {
   readonly primary: ConnectionQueue
   readonly replica: ConnectionQueue
-  /**
-   * The same queue as `primary` for a pool. If all requests share one connection, transactions wait in another one: statements need
-   * not wait for them to begin, and a second connection may read during a transaction.
-   */
-  readonly transactions: ConnectionQueue
 }
 
 const connectionQueues = sharedByCopies('connectionQueues', () => new WeakMap<DataSource, ConnectionQueues>())
@@ -237,30 +210,17 @@ export function renewConnectionQueues({
     return runner
   }
   const poolSize = poolSizeOf(dataSource)
-  const { sharesConnection } = dialectOf(dataSource)
-  const shared = (): ConnectionQueue =>
-    new ConnectionQueue(async () => {
-      await pauseAfterLongStatement()
-      return newRunner({ dataSource, replica: false, timeLimit })
-    }, 1)
-  const primary = sharesConnection ? shared() : new ConnectionQueue(() => connect(false), poolSize)
   const queues = {
-    primary,
-    replica: sharesConnection
-      ? primary
-      : new ConnectionQueue(() => connect(true), poolSize * replicaCountOf(dataSource)),
-    transactions: sharesConnection ? shared() : primary,
+    primary: new ConnectionQueue(() => connect(false), poolSize),
+    replica: new ConnectionQueue(() => connect(true), poolSize * replicaCountOf(dataSource)),
   }
   connectionQueues.set(dataSource, queues)
   return queues
 }
 
-const connectionQueuesOf = (session: DbSession): ConnectionQueues =>
-  connectionQueues.get(session.dataSource) ?? renewConnectionQueues(session)
-
 function connectionQueueOf(session: DbSession): ConnectionQueue {
-  const { primary, replica } = connectionQueuesOf(session)
-  return session.replica ? replica : primary
+  const { primary, replica: replicaQueue } = connectionQueues.get(session.dataSource) ?? renewConnectionQueues(session)
+  return session.replica ? replicaQueue : primary
 }
 
 /**

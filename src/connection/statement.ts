@@ -4,19 +4,12 @@ import { traced } from '../diagnostics'
 import { dialectOf } from '../dialect/dialect-of'
 import { isQueryFailure } from '../dialect/typeorm-error'
 import { clientDisconnected } from '../errors'
-import { shareTransaction } from '../sqlite-lock/install'
-import { notRun } from '../sqlite-lock/waiting-statement'
+import { sharedRunner, shareTransaction } from '../sqlite-lock/install'
+import { sendAs } from '../sqlite-lock/sender'
 import { toDriverParameters } from './compile'
 import type { WorkKind } from './connection-shares'
 import { toLoggable } from './database-error'
-import {
-  type DbSession,
-  type DbTransaction,
-  freeRunner,
-  rollBack,
-  withPooledRunner,
-  withQueryRunner,
-} from './db-session'
+import { type DbSession, type DbTransaction, rollBack, withPooledRunner, withQueryRunner } from './db-session'
 import { failAfterIgnoredError } from './ignored-errors'
 import { showPrincipal } from './show-principal'
 import type { Statement } from './statement-cache'
@@ -40,22 +33,13 @@ export function execute(
   if (settings !== undefined && session.runner === undefined)
     dialectOf(dataSource).settings?.attach(parameters, settings)
   const runQuery = (runner: QueryRunner): Promise<QueryResult> => runner.query(statement.sql, parameters, true)
-  const takeTurn = (): Promise<QueryResult> =>
-    withPooledRunner(session, (runner) => runForClient(session, runner, runQuery), kind)
   const run = (): Promise<QueryResult> => {
     if (session.runner !== undefined) return runQuery(session.runner)
-    if (!dialectOf(dataSource).sharesConnection) return takeTurn()
-    const runner = freeRunner(session)
-    return untilRun(runner === undefined ? takeTurn() : runQuery(runner), takeTurn)
+    const shared = sharedRunner(dataSource)
+    if (shared !== undefined) return runQuery(sendAs(session, shared))
+    return withPooledRunner(session, (runner) => runForClient(session, runner, runQuery), kind)
   }
   return trace === undefined ? run() : traced(trace, run)
-}
-
-/** Repeats a statement on a shared connection as long as its result says that it was not run. */
-async function untilRun(first: Promise<QueryResult>, repeat: () => Promise<QueryResult>): Promise<QueryResult> {
-  let result: unknown = await first
-  while (result === notRun) result = await repeat()
-  return result as QueryResult
 }
 
 /**
@@ -68,9 +52,8 @@ export async function runForClient<T>(
   runQuery: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
   const { cancel } = dialectOf(dataSource)
-  if (client === undefined) return runQuery(runner)
+  if (client === undefined || cancel === undefined) return runQuery(runner)
   if (client.destroyed) throw clientDisconnected()
-  if (cancel === undefined) return runQuery(runner)
   let isDone = false
   let cancellation: Promise<void> | undefined
   const cancelUntilDone = async (): Promise<void> => {

@@ -7,7 +7,7 @@
  */
 import type { DataSource, Driver, QueryRunner } from 'typeorm'
 import { sharedByCopies } from '../shared-state'
-import { acquireAll, newLock, type SqliteLock } from './lock'
+import { newLock, type SqliteLock } from './lock'
 import { PreparedStatements } from './prepared-statements'
 import { databaseFile, openReadOnly, ReadOnlyConnection } from './read-connection'
 import { lockRunner, type SqliteDriver, type SqliteRunner } from './runner'
@@ -26,11 +26,6 @@ interface InstalledLock {
 
 const installedLocks = sharedByCopies('sqliteLocks', () => new WeakMap<Driver, InstalledLock>())
 
-/** The lock of a data source; undefined if it has none. */
-export function lockOf({ driver }: DataSource): SqliteLock | undefined {
-  return installedLocks.get(driver)?.lock
-}
-
 /**
  * The query runner that all statements outside of transactions share on SQLite, which is never released; undefined if
  * the data source has no lock, as on other databases.
@@ -45,7 +40,8 @@ export function sharedRunner({ driver }: DataSource): QueryRunner | undefined {
  * runners and migrations. A statement or transaction that waits longer than `waitLimit` throws a {@link SqliteLockError}.
  * `mountResources` calls this function. A second call has no effect, even with another `waitLimit`, nor has a call for another
  * database.
- * @param timeLimit time limit, in milliseconds, for statements of this service on `sqlite3`; set by `mountResources`
+ * @param timeLimit time limit, in milliseconds, for statements of this service on `sqlite3`; set by `mountResources`. It
+ * is added to `waitLimit` if no transaction holds the connection, but statements
  */
 export function lockSqlite(
   dataSource: DataSource,
@@ -89,7 +85,7 @@ export function lockSqlite(
   if (preinstalledRunner === undefined) return
   driver.queryRunner = preinstalledRunner
   // The application may already use this query runner, even in a transaction.
-  const release = preinstalledRunner.isTransactionActive ? acquireAll(lock) : undefined
+  const release = preinstalledRunner.isTransactionActive ? lock.queue.takeAll() : undefined
   lockRunner(preinstalledRunner, driver, lock, { release })
 }
 

@@ -1,39 +1,15 @@
-import { Semaphore } from 'async-mutex'
+import { clientDisconnected } from '../errors'
 import { within } from '../timers'
+import { SqliteLockError } from './lock-error'
+import { LockQueue, type Place, type Release, type Use } from './lock-queue'
+import type { Sender } from './sender'
 import { isInScope, type TransactionScope } from './transaction-scope'
-
-/** Thrown when the connection of a SQLite data source is not free in time, or cannot run this statement. */
-export class SqliteLockError extends Error {
-  override readonly name = 'SqliteLockError'
-}
-
-/** Whether an error is a {@link SqliteLockError}, also one of another copy of this package, which may have installed the lock. */
-export function isSqliteLockError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'SqliteLockError'
-}
 
 /**
  * Time limit, in milliseconds, for a statement that is called inside the running transaction but not through it: it
  * waits for the transaction, which waits for it. It times out early, because the lock will not become free.
  */
 const waitLimitInsideTransaction = 1000
-/** Maximum number of waiting statements and transactions, because each takes memory. Further ones are rejected at once. */
-const maxWaiting = 1000
-
-/** Permits of the semaphore: the maximum number of statements that share the connection. */
-const maxPermits = 64
-
-/** Releases what was acquired. */
-export type Release = () => void
-
-/** State of the lock, which a new connection of the data source starts anew. */
-interface LockState {
-  readonly semaphore: Semaphore
-  /** Releases one permit. */
-  readonly releaseOne: Release
-  /** Number of statements and transactions that wait. */
-  waiting: number
-}
 
 /** Time between two calls of the alternative of a waiting statement, in milliseconds. */
 const alternativeIntervalMs = 20
@@ -46,7 +22,11 @@ export interface ReadConnection {
    * Runs a statement, which sees all committed transactions.
    * @returns undefined if it has failed, other than by a limit, and must run on the first connection
    */
-  readonly query: (sql: string, parameters: readonly never[]) => Promise<{ readonly result: unknown } | undefined>
+  readonly query: (
+    sender: Sender | undefined,
+    sql: string,
+    parameters: readonly never[],
+  ) => Promise<{ readonly result: unknown } | undefined>
   readonly close: () => Promise<void>
 }
 
@@ -66,7 +46,8 @@ export interface SqliteLock extends LockLimits {
    * interrupt that one.
    */
   readonly listsAreExclusive: boolean
-  state: LockState
+  /** A new connection of the data source starts with a new queue. */
+  queue: LockQueue
   /** Scope of the transaction or migration that holds the connection. */
   holder: TransactionScope | undefined
   /** When that transaction began, on the clock of `performance.now()`; undefined if there is none, or for a migration. */
@@ -80,81 +61,49 @@ export function newLock(limits: LockLimits, listsAreExclusive: boolean): SqliteL
   return {
     ...limits,
     listsAreExclusive,
-    state: newLockState(),
+    queue: new LockQueue(),
     holder: undefined,
     transactionStart: undefined,
     readConnection: undefined,
   }
 }
 
-/** Creates the state of a lock that nobody holds. */
-function newLockState(): LockState {
-  const semaphore = new Semaphore(maxPermits)
-  return { semaphore, releaseOne: () => semaphore.release(), waiting: 0 }
-}
-
 /**
- * Takes all permits immediately, even if some are in use: for a transaction that had begun before the lock was
- * installed.
- */
-export function acquireAll({ state: { semaphore } }: SqliteLock): Release {
-  semaphore.setValue(0)
-  return () => semaphore.release(maxPermits)
-}
-
-/** Takes one permit without a promise: the fast path for a statement. Returns undefined if it would have to wait. */
-export function tryAcquireOne({ state: { semaphore, releaseOne, waiting } }: SqliteLock): Release | undefined {
-  const free = semaphore.getValue()
-  if (waiting > 0 || free < 1) return undefined
-  semaphore.setValue(free - 1)
-  return releaseOne
-}
-
-/** Whether a transaction can begin at once, or the caller is inside of one, for whose end it must not wait. */
-export function canBegin({ state: { semaphore, waiting }, holder }: SqliteLock): boolean {
-  if (holder !== undefined) return isInScope(holder)
-  return waiting === 0 && semaphore.getValue() >= maxPermits
-}
-
-/** Whether a statement or a transaction uses the connection alone, or waits to do so. */
-export function isUsedAlone({ state: { semaphore, waiting } }: SqliteLock): boolean {
-  return waiting > 0 || semaphore.getValue() < 1
-}
-
-/**
- * Acquires the connection: one permit to share it with other statements, all permits to use it alone.
+ * Acquires the connection. Clients take turns.
  * @param alternative returns what can be used instead of the connection. It is called before and during the wait, and ends
  * the wait if it returns something
  * @throws {SqliteLockError} if the wait exceeds the limit, or too many are waiting already
+ * @throws {ApiError} `unavailable` if the client has closed its connection during the wait
  */
 export async function acquire<T extends object = never>(
   lock: SqliteLock,
-  use: 'shared' | 'exclusive',
+  sender: Sender | undefined,
+  use: Use,
   alternative?: () => T | undefined,
 ): Promise<Release | T> {
-  const { state, holder, waitLimit } = lock
-  const weight = use === 'shared' ? 1 : maxPermits
-  // Fast path without contention: needs no timer.
-  if (state.waiting === 0 && state.semaphore.getValue() >= weight) {
-    const [, release] = await state.semaphore.acquire(weight)
-    return release
-  }
-  const other = alternative?.()
-  if (other !== undefined) return other
-  if (state.waiting >= maxWaiting) {
-    throw new SqliteLockError(`${maxWaiting} statements and transactions are already waiting for the only connection`)
-  }
+  const acquired = lock.queue.tryAcquire(use, sender) ?? alternative?.()
+  if (acquired !== undefined) return acquired
+  const waited = await waitForTurn(lock, lock.queue.wait(use, sender), alternative)
+  if (typeof waited !== 'function' || sender?.client?.destroyed !== true) return waited
+  waited()
+  throw clientDisconnected()
+}
+
+async function waitForTurn<T extends object>(
+  lock: SqliteLock,
+  { acquired, leave }: Place,
+  alternative: (() => T | undefined) | undefined,
+): Promise<Release | T> {
+  const { holder, waitLimit, timeLimit } = lock
   const isInsideTransaction = holder !== undefined && isInScope(holder)
-  const limit = isInsideTransaction ? Math.min(waitLimitInsideTransaction, waitLimit) : waitLimit
-  state.waiting += 1
-  const acquired = state.semaphore.acquire(weight).then(([, release]): Release => {
-    state.waiting -= 1
-    return release
-  })
-  const waited = await waitFor(limit, acquired, alternative)
-  if (typeof waited === 'function') return waited
-  // The semaphore cannot cancel the wait: permits that arrive later are released at once.
-  acquired.then((releaseLate) => releaseLate())
+  let limit = isInsideTransaction ? Math.min(waitLimitInsideTransaction, waitLimit) : waitLimit
+  let waited = await waitFor(limit, acquired, alternative)
+  if (waited === undefined && lock.holder === undefined && timeLimit !== Number.POSITIVE_INFINITY) {
+    // A statement of another client may use the connection until its time limit.
+    limit += timeLimit
+    waited = await waitFor(timeLimit, acquired, alternative)
+  }
+  if (typeof waited !== 'function') leave()
   if (waited !== undefined) return waited
   throw new SqliteLockError(
     isInsideTransaction
@@ -165,7 +114,7 @@ export async function acquire<T extends object = never>(
   )
 }
 
-/** Waits for the lock or for the alternative. @returns undefined after the limit, in milliseconds */
+/** Waits for the connection or for the alternative. @returns undefined after the limit, in milliseconds */
 async function waitFor<T extends object>(
   limit: number,
   acquired: Promise<Release>,

@@ -2,6 +2,7 @@ import { newPreparedStatementCache, sqliteLimits } from '../dialect/prepared-sta
 import type { PreparedStatement } from '../dialect/sqlite/connection'
 import { timeAlone } from '../dialect/sqlite/time-limit'
 import { isServiceStatement } from '../dialect/statement-comment'
+import { noteStatement } from './pause'
 
 /**
  * Cache of the prepared statements of a better-sqlite3 connection. Replaces TypeORM's Map, which limits only their
@@ -16,7 +17,7 @@ export class PreparedStatements extends Map<string, PreparedStatement> {
 
   override set(sql: string, statement: PreparedStatement): this {
     const withArrays = (): PreparedStatement => (statement.reader ? statement.raw() : statement)
-    const prepared = isServiceStatement(sql) ? timeAlone(withArrays(), sql) : statement
+    const prepared = isServiceStatement(sql) ? timeAlone(withArrays(), sql, noteStatement) : statement
     this.#cache.set(sql, prepared)
     return this.#cache.has(sql) ? super.set(sql, prepared) : this
   }

@@ -1,9 +1,11 @@
 import type { DataSource, QueryRunner } from 'typeorm'
 import { addTimeLimit } from '../dialect/sqlite/time-limit'
 import { isQueryFailure } from '../dialect/typeorm-error'
-import { isSqliteLockError, type ReadConnection, type SqliteLock } from './lock'
+import type { ReadConnection, SqliteLock } from './lock'
+import { isSqliteLockError } from './lock-error'
 import { PreparedStatements } from './prepared-statements'
 import { lockRunner, type SqliteDriver, type SqliteRunner } from './runner'
+import { type Sender, sendAs } from './sender'
 
 /**
  * Time without reads after which the connection is closed, in milliseconds, and least time between two attempts to open it.
@@ -47,13 +49,18 @@ export class ReadOnlyConnection implements ReadConnection {
     return this.#connection !== undefined
   }
 
-  async query(sql: string, parameters: readonly never[]): Promise<{ readonly result: unknown } | undefined> {
+  async query(
+    sender: Sender | undefined,
+    sql: string,
+    parameters: readonly never[],
+  ): Promise<{ readonly result: unknown } | undefined> {
     const connection = this.#connection
     if (connection === undefined) return undefined
     this.#running += 1
     this.#idleTimer?.refresh()
     try {
-      return { result: await connection.runner.query(sql, ...parameters) }
+      const runner = sender === undefined ? connection.runner : sendAs(sender, connection.runner)
+      return { result: await runner.query(sql, ...parameters) }
     } catch (error) {
       if (isLimit(error)) throw error
       // The connection may lack what the first one has, such as an SQL function that the application has added to it, or be

@@ -2,7 +2,11 @@ import type { Driver, QueryRunner } from 'typeorm'
 import { type Connection, type PreparedStatement, rollBackDirectly, wasRolledBack } from '../dialect/sqlite/connection'
 import { interruptAfter } from '../dialect/sqlite/time-limit'
 import { isServiceStatement } from '../dialect/statement-comment'
-import { acquire, type Release, type SqliteLock, SqliteLockError, tryAcquireOne } from './lock'
+import { acquire, type SqliteLock } from './lock'
+import { SqliteLockError } from './lock-error'
+import type { Release } from './lock-queue'
+import { noteSender } from './pause'
+import { senderOf } from './sender'
 import {
   beginPattern,
   endPattern,
@@ -26,9 +30,6 @@ export interface SqliteRunner extends Omit<QueryRunner, 'broadcaster' | 'isRelea
   stmtCache?: Map<string, PreparedStatement>
 }
 
-/** Query runners of work that has waited for its turn. */
-export const runnersWithTurn = new WeakSet<object>()
-
 /**
  * Makes a query runner acquire the lock: during a statement, from BEGIN to the end of the transaction, or during a
  * migration.
@@ -41,6 +42,7 @@ export function lockRunner(
   lock: SqliteLock,
   preinstalled?: { readonly release: Release | undefined },
 ): QueryRunner {
+  const locked = runner as QueryRunner
   const { broadcaster } = runner
   const query: QueryRunner['query'] = runner.query.bind(runner)
   const [release, beforeMigration, afterMigration] = [
@@ -55,7 +57,7 @@ export function lockRunner(
 
   const acquireLock = async (): Promise<void> => {
     const scope = currentScope()
-    const releaseAcquired = await acquire(lock, 'exclusive')
+    const releaseAcquired = await acquire(lock, senderOf(locked), 'exclusive')
     if (runner.isReleased) {
       releaseAcquired()
       throw new SqliteLockError('this query runner was released while it waited for the connection')
@@ -117,7 +119,9 @@ export function lockRunner(
       const needsSoleConnection = readConnection !== undefined && modePattern.test(sql)
       return needsSoleConnection ? readConnection.close().then(runQuery) : runQuery()
     }
+    const sender = senderOf(locked)
     if (releaseHeldLock !== undefined) {
+      if (sender !== undefined) noteSender(sender)
       if (isEnd(sql)) return runEnd(sql, run)
       if (!isMigrating) requireNotRolledBack(driver)
       return run()
@@ -136,17 +140,9 @@ export function lockRunner(
       requireNotRolledBack(driver)
       return run()
     }
-    const isExclusive = isServiceSql && lock.listsAreExclusive && listPattern.test(sql)
-    const releaseStatement = isExclusive ? undefined : tryAcquireOne(lock)
-    if (releaseStatement === undefined)
-      return runWhenFree(lock, {
-        sql,
-        parameters,
-        run,
-        isServiceSql,
-        use: isExclusive ? 'exclusive' : 'shared',
-        hasTurn: runnersWithTurn.has(runner),
-      })
+    const use = isServiceSql && lock.listsAreExclusive && listPattern.test(sql) ? 'exclusive' : 'shared'
+    const releaseStatement = lock.queue.tryAcquire(use, sender)
+    if (releaseStatement === undefined) return runWhenFree(lock, sender, { sql, parameters, run, isServiceSql, use })
     try {
       return await run()
     } finally {
@@ -170,7 +166,7 @@ export function lockRunner(
     runner.isReleased = preinstalled === undefined
     return release()
   }
-  return runner as QueryRunner
+  return locked
 }
 
 /** @throws {SqliteLockError} if the transaction is over, so that the statement would be committed on its own */

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
@@ -110,4 +111,39 @@ test('a short request waits for a few of the transactions that another client se
   agent.destroy()
   expect(replies.map(({ status }) => status)).toEqual([200, 200])
   expect(ended.lastIndexOf('other') - before).toBeLessThan(30)
+})
+
+test('a statement waits for slow statements longer than for a transaction', async () => {
+  const impatient = await openWorld({ entities: [Note], seed, mount: { waitLimit: 20 } })
+  const replies = await Promise.all(
+    [1, 2, 3, 4].map((number) => send(impatient.url, `GET /api/note/?${slow}${number}`)),
+  )
+  await impatient.close()
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+})
+
+test('if too many statements wait, those of the client that has most are refused', async () => {
+  const { url, dataSource, faults, close } = await openWorld({
+    entities: [Note],
+    before: (app) => {
+      app.proxy = true
+    },
+  })
+  const sendAs = (address: string) =>
+    send(url, 'POST /api/note/', { headers: { 'X-Forwarded-For': address }, body: { text: 'new' } })
+  const events = new EventEmitter()
+  const transaction = dataSource.transaction(() => once(events, 'end'))
+  await pause(50)
+  const ofOne = Array.from({ length: 1_010 }, () => sendAs('192.0.2.1'))
+  // Those beyond a thousand are refused at once.
+  await Promise.race(ofOne)
+  const other = sendAs('192.0.2.2')
+  expect(await Promise.race([other, pause(200, 'waits')])).toBe('waits')
+  events.emit('end')
+  await transaction
+  const refused = (await Promise.all(ofOne)).filter(({ status }) => status === 503)
+  expect((await other).status).toBe(201)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(faults).toHaveLength(refused.length)
+  await close()
 })

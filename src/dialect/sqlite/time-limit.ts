@@ -1,5 +1,4 @@
 import type { Driver } from 'typeorm'
-import { loopCount, maxBlockingMs } from '../../timers'
 import type { Connection, PreparedStatement } from './connection'
 
 /** Name of the SQL function that aborts a statement of better-sqlite3 after its time limit. */
@@ -50,75 +49,30 @@ const resetStart = (): void => {
 
 /**
  * Restarts the time measurement whenever a prepared statement of better-sqlite3 runs, so that statements that ran
- * before it in the same iteration of the event loop do not count, and notes whether it has taken long, see {@link hasBlocked}.
- * Other statements than those with the SQL function are not changed.
+ * before it in the same iteration of the event loop do not count. Other statements than those with the SQL function are not
+ * changed.
+ * @param note is called with the start and the end of each run (`performance.now()`)
  */
-export function timeAlone(statement: PreparedStatement, sql: string): PreparedStatement {
+export function timeAlone(
+  statement: PreparedStatement,
+  sql: string,
+  note: (start: number, end: number) => void,
+): PreparedStatement {
   if (!sql.includes(functionName)) return statement
+  const timed =
+    (run: PreparedStatement['run']): PreparedStatement['run'] =>
+    (...values) => {
+      start = undefined
+      const began = performance.now()
+      try {
+        return run(...values)
+      } finally {
+        note(began, performance.now())
+      }
+    }
   statement.all = timed(statement.all.bind(statement))
   statement.run = timed(statement.run.bind(statement))
   return statement
-}
-
-/** A statement of better-sqlite3 that has blocked the event loop for long. */
-export interface LongStatement {
-  /** The iteration of the event loop in which it ran. */
-  readonly iteration: number
-  /** End of the pause after it, by `performance.now()`: other requests have a tenth of its time, in which they can take several steps. */
-  readonly pauseEnd: number
-}
-
-let longStatement: LongStatement | undefined
-
-/** The last long statement of this process; undefined if there was none. */
-export const lastLongStatement = (): LongStatement | undefined => longStatement
-
-/** Whether a long statement has run since the event loop has polled for events of other requests. */
-export function hasBlocked(): boolean {
-  return longStatement !== undefined && longStatement.iteration === loopCount()
-}
-
-/** Callbacks of the work that waits for the end of the pause, in this order. */
-const pausedWork: (() => void)[] = []
-
-/**
- * Waits for the end of the pause after a long statement. Paused work goes on in its order, and only one part after each pause: its
- * statement may take long too.
- */
-export async function pauseAfterLongStatement(): Promise<void> {
-  if (pausedWork.length === 0 && !isPause()) return
-  await new Promise<void>((resolve) => {
-    pausedWork.push(resolve)
-    if (pausedWork.length === 1) setTimeout(endPause, pauseLeft())
-  })
-}
-
-const pauseLeft = (): number => Math.max(1, (longStatement?.pauseEnd ?? 0) - performance.now())
-
-const isPause = (): boolean =>
-  longStatement !== undefined && (performance.now() < longStatement.pauseEnd || hasBlocked())
-
-function endPause(): void {
-  if (!isPause()) pausedWork.shift()?.()
-  if (pausedWork.length > 0) setTimeout(endPause, pauseLeft())
-}
-
-const maxPauseMs = 100
-
-function timed(run: PreparedStatement['run']): PreparedStatement['run'] {
-  return (...values) => {
-    start = undefined
-    const began = performance.now()
-    try {
-      return run(...values)
-    } finally {
-      const now = performance.now()
-      const time = now - began
-      if (time > maxBlockingMs) {
-        longStatement = { iteration: loopCount(), pauseEnd: now + Math.min(time / 10, maxPauseMs) }
-      }
-    }
-  }
 }
 
 /**

@@ -1,0 +1,64 @@
+/** Waiting tasks of several clients, which take turns: however many tasks a client has, the others wait for one of them only. */
+export class TurnQueue<Task extends { readonly client: string }> {
+  /** The tasks of each client that has any, the oldest first. The first client has the next turn. */
+  readonly #tasks = new Map<string, Set<Task>>()
+  #size = 0
+  /** The client that had the last turn. */
+  #last = ''
+
+  /** Number of tasks. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** The clients in the order of their turns, each with its tasks, the oldest first. */
+  [Symbol.iterator](): Iterator<[string, ReadonlySet<Task>]> {
+    return this.#tasks.entries()
+  }
+
+  /** The tasks of a client, the oldest first; undefined if it has none. */
+  tasksOf(client: string): ReadonlySet<Task> | undefined {
+    return this.#tasks.get(client)
+  }
+
+  add(task: Task): void {
+    const ofClient = this.#tasks.get(task.client)
+    if (ofClient === undefined) {
+      this.#tasks.set(task.client, new Set([task]))
+      // The new client has its turn before the one that has just had one.
+      this.endTurn(this.#last)
+    } else ofClient.add(task)
+    this.#size += 1
+  }
+
+  /** @returns false if the queue does not have the task */
+  remove(task: Task): boolean {
+    const ofClient = this.#tasks.get(task.client)
+    if (!ofClient?.delete(task)) return false
+    this.#size -= 1
+    if (ofClient.size === 0) this.#tasks.delete(task.client)
+    return true
+  }
+
+  /** Removes a task that starts. Its client has had its turn. */
+  start(task: Task): void {
+    this.remove(task)
+    this.endTurn(task.client)
+    this.#last = task.client
+  }
+
+  /** Makes the next turn of a client the last one. */
+  endTurn(client: string): void {
+    const ofClient = this.#tasks.get(client)
+    if (ofClient === undefined) return
+    this.#tasks.delete(client)
+    this.#tasks.set(client, ofClient)
+  }
+
+  /** The newest task of the client that has most. Of clients with equal numbers, it is the one with the last turn. */
+  get newestOfMost(): Task | undefined {
+    let most: ReadonlySet<Task> = new Set()
+    for (const tasks of this.#tasks.values()) if (tasks.size >= most.size) most = tasks
+    return [...most].at(-1)
+  }
+}
