@@ -63,7 +63,13 @@ export class LockQueue {
     const acquired = new Promise<Release>((resolve, reject) => {
       const task = { client: turnName(sender), sender, permits: permitsOf(use), resolve, reject }
       leave = () => {
-        if (!this.#waiting.remove(task)) void acquired.then((release) => release())
+        if (!this.#waiting.remove(task)) {
+          // It has been acquired or rejected meanwhile.
+          acquired.then(
+            (release) => release(),
+            () => undefined,
+          )
+        }
         this.#start()
       }
       this.#add(task)
