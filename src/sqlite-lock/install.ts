@@ -55,8 +55,8 @@ export function lockSqlite(
     installed.lock.timeLimit = Math.min(installed.lock.timeLimit, timeLimit)
     return
   }
-  const listsAreExclusive = dataSource.options.type !== 'better-sqlite3'
-  const lock = newLock({ waitLimit, timeLimit }, listsAreExclusive)
+  const usesThreads = dataSource.options.type !== 'better-sqlite3'
+  const lock = newLock({ waitLimit, timeLimit }, usesThreads)
   const statements = new PreparedStatements()
   const preinstalledRunner = driver.queryRunner
   const createQueryRunner = driver.createQueryRunner.bind(driver)
@@ -79,7 +79,7 @@ export function lockSqlite(
     await disconnect()
     // Transactions and prepared statements end with their connection.
     statements.clear()
-    Object.assign(lock, newLock(lock, listsAreExclusive))
+    Object.assign(lock, newLock(lock, usesThreads))
   }
   scopeTransactions(dataSource.manager)
   if (preinstalledRunner === undefined) return
@@ -109,12 +109,12 @@ export function allowReadsDuringTransactions(dataSource: DataSource, timeLimit: 
   if (installed === undefined || dataSource.options.database === ':memory:') return
   const { lock, sharedRunner } = installed
   if (lock.readConnection !== undefined) return
-  const { waitLimit, listsAreExclusive } = lock
+  const { waitLimit, usesThreads } = lock
   const reading = databaseFile(sharedRunner).catch(() => undefined)
   lock.readConnection = new ReadOnlyConnection(async () => {
     const file = await reading
     return file === undefined
       ? undefined
-      : openReadOnly(dataSource, file, newLock({ waitLimit, timeLimit }, listsAreExclusive))
+      : openReadOnly(dataSource, file, newLock({ waitLimit, timeLimit }, usesThreads))
   })
 }

@@ -1,6 +1,6 @@
 import { TurnQueue } from '../connection/turn-queue'
 import { SqliteLockError } from './lock-error'
-import { mustPause, mustPauseAs, noteSender, pauseLeft } from './pause'
+import { afterPause, mustPause, mustPauseAs, noteSender } from './pause'
 import { type Sender, turnName } from './sender'
 
 /** How a statement uses the connection: together with other statements, or alone. A transaction uses it alone. */
@@ -39,8 +39,6 @@ export class LockQueue {
   /** Permits that are free: a statement that shares the connection takes one, and one that uses it alone takes all. */
   #free = maxShared
   readonly #waiting = new TurnQueue<WaitingTask>()
-  /** Timer of the end of a pause, if tasks wait for it. */
-  #timer: NodeJS.Timeout | undefined
 
   readonly #releaseOne = (): void => this.#release(1)
   readonly #releaseAll = (): void => this.#release(maxShared)
@@ -61,7 +59,7 @@ export class LockQueue {
   wait(use: Use, sender: Sender | undefined): Place {
     let leave: Place['leave'] = () => undefined
     const acquired = new Promise<Release>((resolve, reject) => {
-      const task = { client: turnName(sender), sender, permits: permitsOf(use), resolve, reject }
+      const task = { client: turnName(sender) || newName(), sender, permits: permitsOf(use), resolve, reject }
       leave = () => {
         if (!this.#waiting.remove(task)) {
           // It has been acquired or rejected meanwhile.
@@ -101,28 +99,28 @@ export class LockQueue {
   }
 
   /** Starts the tasks whose turn it is. */
-  #start(): void {
+  readonly #start = (): void => {
     for (let task = this.#next(); task !== undefined && task.permits <= this.#free; task = this.#next()) {
       this.#waiting.start(task)
       task.resolve(this.#take(task.permits, task.sender))
     }
   }
 
-  /** The task with the next turn, whose client does not pause. If all clients pause, sets a timer. */
+  /** The task with the next turn, whose client does not pause. If all clients pause, they are started afterwards. */
   #next(): WaitingTask | undefined {
     for (const [client, tasks] of this.#waiting) {
       if (mustPauseAs(client)) continue
       const [first] = tasks
       return first
     }
-    if (this.#waiting.size > 0) {
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined
-        this.#start()
-      }, pauseLeft())
-    }
+    if (this.#waiting.size > 0) afterPause(this.#start)
     return undefined
   }
 }
 
 const permitsOf = (use: Use): number => (use === 'shared' ? 1 : maxShared)
+
+let nameCount = 0
+
+/** Name for a statement of the application, which may belong to any request: it takes turns as a client of its own. */
+const newName = (): string => `application ${nameCount++}`

@@ -41,11 +41,14 @@ export interface LockLimits {
 /** The lock on the single connection of a data source. */
 export interface SqliteLock extends LockLimits {
   /**
-   * Whether lists and counts use the connection alone: with sqlite3, which runs statements in threads. If another statement
-   * ends while a long one is running, its clean-up blocks the event loop until the long one has finished, and no timer can
-   * interrupt that one.
+   * Whether statements run in threads: with sqlite3. Lists and counts of this service then use the connection alone: if another
+   * statement ended while a long one is running, its clean-up would block the event loop until the long one has finished, and no timer
+   * could interrupt that one.
+   *
+   * With better-sqlite3, all statements of this service use it alone. Each blocks the event loop, and several that begin together would
+   * run one after the other before the requests of other clients are handled.
    */
-  readonly listsAreExclusive: boolean
+  readonly usesThreads: boolean
   /** A new connection of the data source starts with a new queue. */
   queue: LockQueue
   /** Scope of the transaction or migration that holds the connection. */
@@ -57,10 +60,10 @@ export interface SqliteLock extends LockLimits {
 }
 
 /** Creates a lock that nobody holds. */
-export function newLock(limits: LockLimits, listsAreExclusive: boolean): SqliteLock {
+export function newLock(limits: LockLimits, usesThreads: boolean): SqliteLock {
   return {
     ...limits,
-    listsAreExclusive,
+    usesThreads,
     queue: new LockQueue(),
     holder: undefined,
     transactionStart: undefined,

@@ -37,6 +37,34 @@ export function noteStatement(start: number, end: number): void {
     iteration: loopCount(),
     pauseEnd: end + Math.min(time * pauseFactor, maxPauseMs),
   }
+  // This immediate is earlier than those in which the work of this statement goes on, such as the next operation of a batch.
+  setImmediate(endPauseAfterPoll)
+}
+
+function endPauseAfterPoll(): void {
+  if (hasPolled()) endPause()
+  else setImmediate(endPauseAfterPoll)
+}
+
+/** Whether the event loop has polled for events since the last long statement. */
+const hasPolled = (): boolean => longStatement?.iteration !== loopCount()
+
+/** Callbacks of queues whose tasks wait. */
+const callbacks = new Set<() => void>()
+let timer: NodeJS.Timeout | undefined
+
+/** Calls a function once when a pause may have ended: for all clients, or for one. */
+export function afterPause(callback: () => void): void {
+  callbacks.add(callback)
+  timer ??= setTimeout(endPause, Math.max(0, (longStatement?.pauseEnd ?? 0) - performance.now()))
+}
+
+function endPause(): void {
+  clearTimeout(timer)
+  timer = undefined
+  const ended = [...callbacks]
+  callbacks.clear()
+  for (const callback of ended) callback()
 }
 
 /** Whether statements of a client must wait because of a statement that has blocked the event loop. */
@@ -47,11 +75,8 @@ export function mustPause(sender: Sender | undefined): boolean {
 /** As {@link mustPause}, by the name of the client. */
 export function mustPauseAs(client: string): boolean {
   if (longStatement === undefined) return false
-  const isPaused = performance.now() < longStatement.pauseEnd
-  if (longStatement.iteration === loopCount()) return true
-  if (!isPaused) longStatement = undefined
-  return isPaused && client === longStatement?.client
+  if (!hasPolled()) return true
+  if (performance.now() < longStatement.pauseEnd) return client === longStatement.client
+  longStatement = undefined
+  return false
 }
-
-/** Time until the end of the pause, in milliseconds: at least 1, so that the event loop polls for events meanwhile. */
-export const pauseLeft = (): number => Math.max(1, (longStatement?.pauseEnd ?? 0) - performance.now())

@@ -1,6 +1,6 @@
 import { newPreparedStatementCache, sqliteLimits } from '../dialect/prepared-statements'
 import type { PreparedStatement } from '../dialect/sqlite/connection'
-import { timeAlone } from '../dialect/sqlite/time-limit'
+import { restartTimeLimit } from '../dialect/sqlite/time-limit'
 import { isServiceStatement } from '../dialect/statement-comment'
 import { noteStatement } from './pause'
 
@@ -16,8 +16,7 @@ export class PreparedStatements extends Map<string, PreparedStatement> {
   }
 
   override set(sql: string, statement: PreparedStatement): this {
-    const withArrays = (): PreparedStatement => (statement.reader ? statement.raw() : statement)
-    const prepared = isServiceStatement(sql) ? timeAlone(withArrays(), sql, noteStatement) : statement
+    const prepared = isServiceStatement(sql) ? ofService(statement) : statement
     this.#cache.set(sql, prepared)
     return this.#cache.has(sql) ? super.set(sql, prepared) : this
   }
@@ -28,5 +27,25 @@ export class PreparedStatements extends Map<string, PreparedStatement> {
 
   override clear(): void {
     this.#cache.clear()
+  }
+}
+
+/** Makes a statement return rows as arrays, and notes how long it runs. */
+function ofService(statement: PreparedStatement): PreparedStatement {
+  const timed = statement.reader ? statement.raw() : statement
+  timed.all = withTime(timed.all.bind(timed))
+  timed.run = withTime(timed.run.bind(timed))
+  return timed
+}
+
+function withTime(run: PreparedStatement['run']): PreparedStatement['run'] {
+  return (...values) => {
+    restartTimeLimit()
+    const start = performance.now()
+    try {
+      return run(...values)
+    } finally {
+      noteStatement(start, performance.now())
+    }
   }
 }

@@ -140,7 +140,7 @@ export function lockRunner(
       requireNotRolledBack(driver)
       return run()
     }
-    const use = isServiceSql && lock.listsAreExclusive && listPattern.test(sql) ? 'exclusive' : 'shared'
+    const use = isServiceSql && (!lock.usesThreads || listPattern.test(sql)) ? 'exclusive' : 'shared'
     const releaseStatement = lock.queue.tryAcquire(use, sender)
     if (releaseStatement === undefined) return runWhenFree(lock, sender, { sql, parameters, run, isServiceSql, use })
     try {

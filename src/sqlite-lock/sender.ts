@@ -21,7 +21,7 @@ export function sendAs(sender: Sender, runner: QueryRunner): QueryRunner {
 /** Who sends a statement of a query runner; undefined for the application's own query runners. */
 export const senderOf = (runner: QueryRunner): Sender | undefined => senders.get(runner)
 
-/** Name of the client that takes turns with others. The statements of the application itself are those of one client. */
+/** Name of the client that takes turns with others; empty for statements of the application. */
 export function turnName(sender: Sender | undefined): string {
   return sender === undefined ? '' : (sender.turnName ?? clientName(sender))
 }

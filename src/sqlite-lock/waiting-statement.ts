@@ -22,11 +22,8 @@ export async function runWhenFree(
   sender: Sender | undefined,
   statement: WaitingStatement,
 ): Promise<unknown> {
-  const { sql, parameters, run, isServiceSql } = statement
-  if (!isServiceSql) return runAndRelease(run, await acquire(lock, sender, statement.use))
-  // better-sqlite3 runs statements one after the other anyway. If they shared the connection, all that wait for a transaction would
-  // continue at the same time, before the first of them can block the event loop.
-  const use = lock.listsAreExclusive ? statement.use : 'exclusive'
+  const { sql, parameters, run, isServiceSql, use } = statement
+  if (!isServiceSql) return runAndRelease(run, await acquire(lock, sender, use))
   if (lock.readConnection !== undefined && selectPattern.test(sql)) {
     const acquired = await acquire(lock, sender, use, () => readConnectionOf(lock))
     if (typeof acquired === 'function') return runAndRelease(run, acquired)

@@ -2,24 +2,44 @@ import { EventEmitter, once } from 'node:events'
 import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Column, type DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm'
-import { Resource } from 'typeorm-resources'
+import { anonymous, Resource, type Rule } from 'typeorm-resources'
 import { send } from '../client'
-import { permitAll } from '../support/access'
+import { sqliteFile } from '../support/sqlite-file'
 import { openWorld, type World } from '../world/world'
 
 /** Slow statements of one client delay others for the time of one statement, although all statements run on one connection. */
 
+/** Emits `open`, for which rules wait. */
+const gate = new EventEmitter().setMaxListeners(0)
+
+/** Permits every request. The header `X-Rule` says what the rule waits for. */
+const rule: Rule = async ({ context }) => {
+  if (context.get('x-rule') === 'gate') await once(gate, 'open')
+  if (context.get('x-rule') === 'statement') await world.dataSource.getRepository(Note).findOneBy({ id: 1 })
+  return anonymous
+}
+
 @Entity()
-@Resource({ auth: permitAll, bulk: true })
+@Resource({ auth: rule, bulk: true })
 class Note {
   @PrimaryGeneratedColumn() id!: number
   @Column() text!: string
+}
+
+@Entity()
+@Resource({ auth: rule })
+class Measure {
+  @PrimaryGeneratedColumn() id!: number
+  @Column() value!: number
 }
 
 const seed = async (dataSource: DataSource): Promise<void> => {
   await dataSource.query("INSERT INTO note (text) VALUES (replace(hex(zeroblob(2000)), '00', 'ab'))")
   for (let count = 1; count < 32_768; count *= 2)
     await dataSource.query('INSERT INTO note (text) SELECT text FROM note')
+  await dataSource.query(
+    'INSERT INTO measure (value) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT i FROM n',
+  )
 }
 
 let world: World
@@ -27,7 +47,7 @@ let world: World
 const ended: string[] = []
 beforeAll(async () => {
   world = await openWorld({
-    entities: [Note],
+    entities: [Note, Measure],
     seed,
     before: (app) => {
       app.proxy = true
@@ -46,6 +66,8 @@ afterAll(async () => {
 const slow = 'text__like=%25zz%25&id__ne='
 const waysToBeSlow = [
   ['lists', (number: number) => `GET /api/note/?${slow}${number}`],
+  // Their statement has no pattern, and therefore no time limit.
+  ['lists of no record', (number: number) => `GET /api/measure/?value__lt=-${number}`],
   ['bulk writes', (number: number) => `DELETE /api/note/?${slow}${number}`],
 ] as const
 const otherRequests = [
@@ -88,6 +110,66 @@ describe.each(situations)('%s', (_, { keepAlive, transaction }) => {
   })
 })
 
+/** Sends a request of a client on a new connection. */
+const sendFrom = (address: string, name: string, line: string, headers: Readonly<Record<string, string>> = {}) =>
+  send(world.url, line, { headers: { 'X-Forwarded-For': address, 'X-Name': name, ...headers } })
+
+test('slow requests whose rules end together do not delay another client until all have ended', async () => {
+  const slowReplies = Array.from({ length: 24 }, (_, number) =>
+    sendFrom('192.0.2.1', String(number), `GET /api/note/?${slow}${number}`, { 'X-Rule': 'gate' }),
+  )
+  await pause(200)
+  ended.splice(0)
+  gate.emit('open')
+  await Promise.race(slowReplies)
+  const other = await sendFrom('192.0.2.2', 'other', 'GET /api/note/1/')
+  const replies = await Promise.all(slowReplies)
+  expect([other, ...replies].map(({ status }) => status).filter((status) => status !== 200)).toEqual([])
+  expect(ended.indexOf('other')).toBeLessThanOrEqual(16)
+})
+
+test('slow requests whose rules run statements do not delay the rules of another client until all have ended', async () => {
+  ended.splice(0)
+  const slowReplies = Array.from({ length: 24 }, (__, number) =>
+    sendFrom('192.0.2.1', String(number), `GET /api/note/?${slow}${number}`, { 'X-Rule': 'statement' }),
+  )
+  await Promise.race(slowReplies)
+  const other = await sendFrom('192.0.2.2', 'other', 'GET /api/note/1/', { 'X-Rule': 'statement' })
+  const replies = await Promise.all(slowReplies)
+  expect([other, ...replies].map(({ status }) => status).filter((status) => status !== 200)).toEqual([])
+  expect(ended.indexOf('other')).toBeLessThanOrEqual(16)
+})
+
+test('slow statements of a batch do not delay reads on the second connection until all have ended', async () => {
+  const file = sqliteFile()
+  const order: string[] = []
+  const { url, close } = await openWorld({
+    entities: [Note, Measure],
+    seed,
+    source: file.source,
+    mount: { batch: true },
+    before: (app) => {
+      app.proxy = true
+      app.use(async (context, next) => {
+        await next()
+        order.push(context.method)
+      })
+    },
+  })
+  const operations = Array.from({ length: 20 }, (_, number) => ({
+    method: 'DELETE',
+    path: `/api/note/?${slow}${number}`,
+  }))
+  const batch = send(url, 'POST /api/-/batch', { body: operations })
+  await pause(150)
+  const read = await send(url, 'GET /api/note/1/', { headers: { 'X-Forwarded-For': '192.0.2.2' } })
+  const written = await batch
+  await close()
+  file.remove()
+  expect([read.status, written.status]).toEqual([200, 200])
+  expect(order).toEqual(['GET', 'POST'])
+})
+
 test('a short request waits for a few of the transactions that another client sends all the time', async () => {
   const agent = new Agent({ keepAlive: true })
   const sendAs = (address: string, name: string, request: string, sent?: unknown) =>
@@ -114,7 +196,7 @@ test('a short request waits for a few of the transactions that another client se
 })
 
 test('a statement waits for slow statements longer than for a transaction', async () => {
-  const impatient = await openWorld({ entities: [Note], seed, mount: { waitLimit: 20 } })
+  const impatient = await openWorld({ entities: [Note, Measure], seed, mount: { waitLimit: 20 } })
   const replies = await Promise.all(
     [1, 2, 3, 4].map((number) => send(impatient.url, `GET /api/note/?${slow}${number}`)),
   )

@@ -1,5 +1,5 @@
 import type { Driver } from 'typeorm'
-import type { Connection, PreparedStatement } from './connection'
+import type { Connection } from './connection'
 
 /** Name of the SQL function that aborts a statement of better-sqlite3 after its time limit. */
 const functionName = 'typeorm_resources_in_time'
@@ -23,7 +23,7 @@ export function timeLimitSql(column: string): string {
 /**
  * Defines the SQL function on a connection. better-sqlite3 runs a statement synchronously and cannot interrupt it; only
  * a function that the statement itself calls can abort it. The time is measured from the first call of the function in
- * the current iteration of the event loop; for a statement that {@link timeAlone} wraps, from its own first call.
+ * the current iteration of the event loop, or after {@link restartTimeLimit}.
  */
 export function addTimeLimit(driver: Driver, milliseconds: number): void {
   const { databaseConnection } = driver as Driver & { readonly databaseConnection?: Connection }
@@ -48,31 +48,11 @@ const resetStart = (): void => {
 }
 
 /**
- * Restarts the time measurement whenever a prepared statement of better-sqlite3 runs, so that statements that ran
- * before it in the same iteration of the event loop do not count. Other statements than those with the SQL function are not
- * changed.
- * @param note is called with the start and the end of each run (`performance.now()`)
+ * Restarts the time measurement, before a statement of better-sqlite3: statements that ran before it in the same iteration of the
+ * event loop do not count.
  */
-export function timeAlone(
-  statement: PreparedStatement,
-  sql: string,
-  note: (start: number, end: number) => void,
-): PreparedStatement {
-  if (!sql.includes(functionName)) return statement
-  const timed =
-    (run: PreparedStatement['run']): PreparedStatement['run'] =>
-    (...values) => {
-      start = undefined
-      const began = performance.now()
-      try {
-        return run(...values)
-      } finally {
-        note(began, performance.now())
-      }
-    }
-  statement.all = timed(statement.all.bind(statement))
-  statement.run = timed(statement.run.bind(statement))
-  return statement
+export function restartTimeLimit(): void {
+  start = undefined
 }
 
 /**
