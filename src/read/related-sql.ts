@@ -54,8 +54,11 @@ export function existsRelatedSql(
   const keyOf = (table: string): readonly string[] => keyNames.map((name) => `${driver.escape(table)}.${name}`)
   const join = { ...first, from: innerAlias }
   const visible = visibility.get(first)
+  // A row of the junction table may refer to a record that is soft-deleted, hidden or of another type. An outer join would yield nulls
+  // for it, although the outer row may have other related records. Instead, a second subquery finds out whether it has any.
+  const isOuter = where.holdsForNulls && !relation.isManyToMany
   // SQLite starts from the left table of an outer join: it would read all outer rows and the scopes of all related records.
-  const method = where.holdsForNulls ? 'leftJoin' : 'innerJoin'
+  const method = isOuter ? 'leftJoin' : 'innerJoin'
   const builder = relatedQuery(dataSource, join, visible, method, isForOneRow ? ['1'] : keyOf(innerAlias))
   for (const nestedJoin of joins) addJoin(dataSource, builder, nestedJoin, visibility.get(nestedJoin))
   // The outer row may be a soft-deleted record.
@@ -67,23 +70,19 @@ export function existsRelatedSql(
   const timeLimitSql = relatedId && dialectOf(dataSource).timeLimitSql(dataSource, relatedId)
   if (timeLimitSql !== undefined) builder.andWhere(timeLimitSql)
   builder.andWhere(where.sql)
-  if (where.holdsForNulls && relation.isManyToMany) {
-    // A row of the junction table may refer to a record that is soft-deleted or of another type. The outer join yields
-    // nulls for it. They mean "no related record" only if the outer row has no other related record.
-    const otherAlias = `${alias}_owner`
-    const otherJoin = { ...join, from: otherAlias }
-    const othersQuery = relatedQuery(dataSource, otherJoin, visible, 'innerJoin', keyOf(otherAlias)).withDeleted()
-    if (timeLimitSql !== undefined) othersQuery.andWhere(timeLimitSql)
-    const hasOthers = hasKeySql(othersQuery, keyOf(otherAlias), keyOf(innerAlias), isCorrelated)
-    builder.andWhere(`(${relatedId} IS NOT NULL OR NOT ${hasOthers})`)
-  }
   const outerKey = selectedBy === 'keys' ? keyOf(from).map(unindexedSql) : keyOf(from)
   const related = isForOneRow
     ? findsRowSql(builder, keyOf(innerAlias), outerKey)
     : mayBeMerged && !isToOne
       ? `(${outerKey.join(', ')}) IN (SELECT * FROM (${builder.distinct().getQuery()}) ${alias}_keys)`
       : hasKeySql(builder, keyOf(innerAlias), outerKey, isCorrelated)
-  const predicate = renameDiscriminator(related, builder, parameters)
+  const hasAny = (): string => {
+    const query = relatedQuery(dataSource, join, visible, 'innerJoin', keyOf(innerAlias)).withDeleted()
+    if (timeLimitSql !== undefined) query.andWhere(timeLimitSql)
+    return hasKeySql(query, keyOf(innerAlias), outerKey, isCorrelated)
+  }
+  const matches = where.holdsForNulls && !isOuter ? `(${related} OR NOT ${hasAny()})` : related
+  const predicate = renameDiscriminator(matches, builder, parameters)
   // If the record at the start of the relation is missing, the related record is missing too.
   const matchesMissingRecord = where.holdsForNulls && from !== rootAlias
   return matchesMissingRecord ? `(${keyOf(from)[0]} IS NULL OR ${predicate})` : predicate
