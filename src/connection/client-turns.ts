@@ -157,8 +157,8 @@ export class ClientTurns {
   }
 
   #rejectOne(): void {
-    this.#waiting.newestOfMost?.reject(
-      new ConnectionError(`${maxWaiting} statements or transactions are already waiting for a connection`),
-    )
+    this.#waiting
+      .newestOfMost()
+      ?.reject(new ConnectionError(`${maxWaiting} statements or transactions are already waiting for a connection`))
   }
 }

@@ -55,10 +55,20 @@ export class TurnQueue<Task extends { readonly client: string }> {
     this.#tasks.set(client, ofClient)
   }
 
-  /** The newest task of the client that has most. Of clients with equal numbers, it is the one with the last turn. */
-  get newestOfMost(): Task | undefined {
-    let most: ReadonlySet<Task> = new Set()
-    for (const tasks of this.#tasks.values()) if (tasks.size >= most.size) most = tasks
-    return [...most].at(-1)
+  /**
+   * The newest task of the group that has most. Of groups with equal numbers, it is the one with the last turn.
+   * @param groupOf name of the group of a task. Default: its client
+   */
+  newestOfMost(groupOf = ({ client }: Task): string => client): Task | undefined {
+    const groups = new Map<string, { size: number; newest: Task }>()
+    for (const tasks of this.#tasks.values()) {
+      for (const task of tasks) {
+        const name = groupOf(task)
+        groups.set(name, { size: (groups.get(name)?.size ?? 0) + 1, newest: task })
+      }
+    }
+    let most: { readonly size: number; readonly newest: Task } | undefined
+    for (const group of groups.values()) if (group.size >= (most?.size ?? 0)) most = group
+    return most?.newest
   }
 }

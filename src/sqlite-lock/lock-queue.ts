@@ -23,6 +23,9 @@ interface WaitingTask {
   readonly reject: (error: SqliteLockError) => void
 }
 
+/** Whose task it is, for the number of waiting tasks: all those of the application are of one owner. */
+const ownerOf = ({ sender }: WaitingTask): string => turnName(sender)
+
 /** A place in the queue. */
 export interface Place {
   /** Resolves when the connection can be used. Rejected if too many tasks wait. */
@@ -77,7 +80,7 @@ export class LockQueue {
 
   #add(task: WaitingTask): void {
     this.#waiting.add(task)
-    const newest = this.#waiting.size > maxWaiting ? this.#waiting.newestOfMost : undefined
+    const newest = this.#waiting.size > maxWaiting ? this.#waiting.newestOfMost(ownerOf) : undefined
     if (newest !== undefined) {
       this.#waiting.remove(newest)
       newest.reject(

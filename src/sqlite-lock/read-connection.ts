@@ -63,8 +63,10 @@ export class ReadOnlyConnection implements ReadConnection {
       return { result: await runner.query(sql, ...parameters) }
     } catch (error) {
       if (isLimit(error)) throw error
-      // The connection may lack what the first one has, such as an SQL function that the application has added to it, or be
-      // closed. Other reads do not try it again until it is opened anew.
+      // The connection may lack what the first one has, such as an SQL function that the application has added to it. Other statements
+      // may use it.
+      if (isOfStatement(error)) return undefined
+      // It may be closed. Other reads do not try it again until it is opened anew.
       if (this.#connection === connection) this.#connection = undefined
       return undefined
     } finally {
@@ -84,6 +86,13 @@ export class ReadOnlyConnection implements ReadConnection {
     if (this.#running > 0) this.#idleTimer?.refresh()
     else void this.close()
   }
+}
+
+/** Whether an error is one of a statement, such as one with a function that does not exist, or with a sum that is too large. */
+function isOfStatement(error: unknown): boolean {
+  // TypeORM 0.3 throws some errors of better-sqlite3 as they are.
+  const cause: unknown = isQueryFailure(error) ? error.driverError : error
+  return Object(cause).code === 'SQLITE_ERROR'
 }
 
 /** Whether a statement took too long or waited too long: it must not run a second time. */

@@ -14,5 +14,5 @@ export const modePattern = /\bPRAGMA\b.*\b(?:journal|locking)_mode\b/is
 /** Matches reads, if the statement is one of this service. */
 export const selectPattern = /^\s*SELECT\b/
 
-/** Matches lists and counts of this service, which may read many rows. Its other statements find rows by their keys. */
-export const listPattern = /^\s*SELECT\b.*(?:\bLIMIT \?|\bCOUNT\(\*\))/s
+/** Matches lists, also included ones, and counts of this service, which may read many rows. Its other statements find rows by their keys. */
+export const listPattern = /^\s*SELECT\b.*(?:\bLIMIT \?|\bCOUNT\(\*\)|\bOVER \()/s

@@ -79,6 +79,21 @@ test('a read that fails on the second connection waits, and is answered', async 
   expect(world.file.connections.length).toBe(2)
 })
 
+test('a read that fails on the second connection does not make others wait', async () => {
+  const world = await open({ entities: [Elsewhere] })
+  await setTimeout(1000)
+  await world.sql(`ATTACH ':memory:' AS other`)
+  await world.sql('CREATE TABLE other.thing AS SELECT 1 AS one')
+  await world.dataSource.getRepository(Elsewhere).insert({})
+  const release = await holdTransaction(world)
+  expect(await countEntries(world)).toBe(entryCount)
+  const failing = send(world.url, 'GET /api/elsewhere/1/')
+  await setTimeout(100)
+  const count = await Promise.race([countEntries(world), setTimeout(700, 'waits')])
+  expect((await release()).status).toBe(201)
+  expect([count, (await failing).status]).toEqual([entryCount, 200])
+})
+
 test('reads go on if the second connection is lost; it is opened again', async () => {
   const world = await open()
   const { file } = world
