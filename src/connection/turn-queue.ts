@@ -1,6 +1,6 @@
-/** Waiting tasks of several clients, which take turns: however many tasks a client has, the others wait for one of them only. */
+/** Waiting tasks of several clients, which take turns: one task of each client, then the next one of each. */
 export class TurnQueue<Task extends { readonly client: string }> {
-  /** The tasks of each client that has any, the oldest first. The first client has the next turn. */
+  /** The tasks of each client with waiting tasks, the oldest first. The first client has the next turn. */
   readonly #tasks = new Map<string, Set<Task>>()
   #size = 0
   /** The client that had the last turn. */
@@ -21,11 +21,11 @@ export class TurnQueue<Task extends { readonly client: string }> {
     return this.#tasks.get(client)
   }
 
+  /** Adds a task. The first task of a client has its turn before those of the client that had the last turn. */
   add(task: Task): void {
     const ofClient = this.#tasks.get(task.client)
     if (ofClient === undefined) {
       this.#tasks.set(task.client, new Set([task]))
-      // The new client has its turn before the one that has just had one.
       this.endTurn(this.#last)
     } else ofClient.add(task)
     this.#size += 1

@@ -109,10 +109,10 @@ export const allSql = (conditions: readonly string[]): string => chainSql('AND',
 /** Condition that holds for no row. */
 const noRow = '1 = 0'
 
-/** Negates the SQL of a condition; empty SQL holds for every row. */
+/** Negates the SQL of a condition; empty SQL is true for every row. */
 export const negateSql = ({ notTrueSql }: Dialect, part: string): string => (part === '' ? noRow : notTrueSql(part))
 
-/** Combines the SQL of conditions; empty SQL holds for every row. */
+/** Combines the SQL of conditions; empty SQL is true for every row. */
 export function combineSql(type: Combination['type'], parts: readonly string[]): string {
   if (type === 'or' && parts.length === 0) return noRow
   if (type === 'or' && parts.includes('')) return ''

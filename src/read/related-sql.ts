@@ -55,7 +55,7 @@ export function existsRelatedSql(
   const join = { ...first, from: innerAlias }
   const visible = visibility.get(first)
   // A row of the junction table may refer to a record that is soft-deleted, hidden or of another type. An outer join would yield nulls
-  // for it, although the outer row may have other related records. Instead, a second subquery finds out whether it has any.
+  // for it, although the outer row may have other related records. Instead, a second subquery finds out whether it has a visible one.
   const isOuter = where.holdsForNulls && !relation.isManyToMany
   // SQLite starts from the left table of an outer join: it would read all outer rows and the scopes of all related records.
   const method = isOuter ? 'leftJoin' : 'innerJoin'
