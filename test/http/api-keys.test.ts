@@ -472,8 +472,9 @@ describe('the last use', () => {
     expect(Math.abs(Date.now() - Number(lastUsed))).toBeLessThan(10_000)
   })
 
+  // The difference from a minute is the time in which a busy computer may send the requests.
   test.each([
-    [59, 0],
+    [30, 0],
     [61, 1],
   ])('after a use %d seconds ago there are %d updates, which keep the version', async (secondsAgo, count) => {
     const key = await newKey()
