@@ -4,13 +4,14 @@ import type { Trace } from '../diagnostics'
 import type { TransactionSettings } from '../dialect/dialect'
 import { dialectOf } from '../dialect/dialect-of'
 import { sharedByCopies } from '../shared-state'
-import { sendAs, turnName } from '../sqlite-lock/sender'
+import { sendAs } from '../sqlite-lock/sender'
 import { maxTimerMs } from '../timers'
 import { type ChangeEvent, type ChangeObserver, noObserver } from './change-events'
 import { ConnectionQueue } from './connection-queue'
 import type { ClientWork, WorkKind } from './connection-shares'
 import { poolSizeOf, replicaCountOf } from './pool-size'
 import type { StatementCache } from './statement-cache'
+import { turnName } from './turn-queue'
 
 /** Settings that all sessions of a mount share. */
 export interface SessionSettings {

@@ -1,3 +1,16 @@
+import { type Client, clientName } from '../access/client-network'
+
+/** A client that takes turns with others. */
+export interface TurnTaker extends Client {
+  /** Name that replaces that of the client; undefined if there is none. */
+  readonly turnName: string | undefined
+}
+
+/** Name of a client that takes turns; empty for the application itself. */
+export function turnName(client: TurnTaker | undefined): string {
+  return client === undefined ? '' : (client.turnName ?? clientName(client))
+}
+
 /** Waiting tasks of several clients, which take turns: one task of each client, then the next one of each. */
 export class TurnQueue<Task extends { readonly client: string }> {
   /** The tasks of each client with waiting tasks, the oldest first. The first client has the next turn. */

@@ -1,7 +1,7 @@
-import { TurnQueue } from '../connection/turn-queue'
+import { TurnQueue, turnName } from '../connection/turn-queue'
 import { SqliteLockError } from './lock-error'
 import { afterPause, mustPause, mustPauseAs, noteSender } from './pause'
-import { type Sender, turnName } from './sender'
+import type { Sender } from './sender'
 
 /** How a statement uses the connection: together with other statements, or alone. A transaction uses it alone. */
 export type Use = 'shared' | 'exclusive'

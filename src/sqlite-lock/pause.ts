@@ -1,25 +1,26 @@
 /**
  * Pauses after statements that have blocked the event loop for long, as those of better-sqlite3 do: for all clients, until the event
- * loop has polled for events of other requests, and for the client of the statement until others have had time for several steps.
+ * loop has polled for events of other requests, and after a single long statement also for its client, until others have had time for
+ * several steps.
  */
+import { turnName } from '../connection/turn-queue'
 import { loopCount, maxBlockingMs } from '../timers'
-import { type Sender, turnName } from './sender'
+import type { Sender } from './sender'
 
-/** A statement that has blocked the event loop for long. */
-interface LongStatement {
+/** Pause of the client of a long statement. */
+interface ClientPause {
   readonly client: string
-  /** The iteration of the event loop in which it ran. */
-  readonly iteration: number
-  /** End of the pause of its client (`performance.now()`). */
-  readonly pauseEnd: number
+  /** `performance.now()` */
+  readonly end: number
 }
 
 /** Ratio of the pause of a client to the time of its statement. */
 const pauseFactor = 0.1
 const maxPauseMs = 100
 
-/** Global, as the event loop is. */
-let longStatement: LongStatement | undefined
+/** The iteration of the event loop in which the last statement has run, and the time of all its statements. Global, as the event loop is. */
+let last = { iteration: -1, time: 0 }
+let clientPause: ClientPause | undefined
 /** Who has sent the last statement of this service. */
 let lastSender: Sender | undefined
 
@@ -31,23 +32,25 @@ export function noteSender(sender: Sender): void {
 /** Notes when a statement has run (`performance.now()`). */
 export function noteStatement(start: number, end: number): void {
   const time = end - start
-  if (time <= maxBlockingMs) return
-  longStatement = {
-    client: turnName(lastSender),
-    iteration: loopCount(),
-    pauseEnd: end + Math.min(time * pauseFactor, maxPauseMs),
-  }
+  const iteration = loopCount()
+  const before = last.iteration === iteration ? last.time : 0
+  last = { iteration, time: before + time }
   // This immediate is earlier than those in which the work of this statement goes on, such as the next operation of a batch.
-  setImmediate(endPauseAfterPoll)
+  if (before <= maxBlockingMs && last.time > maxBlockingMs) setImmediate(endPauseAfterPoll)
+  if (time <= maxBlockingMs) return
+  const client = turnName(lastSender)
+  // The statements of a transaction do not wait for the pause. If each of them made it longer, other requests of the client would wait
+  // for the end of the transaction.
+  if (clientPause?.client !== client) clientPause = { client, end: end + Math.min(time * pauseFactor, maxPauseMs) }
 }
 
 function endPauseAfterPoll(): void {
-  if (hasPolled()) endPause()
-  else setImmediate(endPauseAfterPoll)
+  if (mustPoll()) setImmediate(endPauseAfterPoll)
+  else endPause()
 }
 
-/** Whether the event loop has polled for events since the last long statement. */
-const hasPolled = (): boolean => longStatement?.iteration !== loopCount()
+/** Whether statements have blocked the event loop for long, and it has not polled for events since. */
+const mustPoll = (): boolean => last.time > maxBlockingMs && last.iteration === loopCount()
 
 /** Callbacks of queues whose tasks wait. */
 const callbacks = new Set<() => void>()
@@ -56,7 +59,7 @@ let timer: NodeJS.Timeout | undefined
 /** Calls a function once when a pause may have ended: for all clients, or for one. */
 export function afterPause(callback: () => void): void {
   callbacks.add(callback)
-  timer ??= setTimeout(endPause, Math.max(0, (longStatement?.pauseEnd ?? 0) - performance.now()))
+  timer ??= setTimeout(endPause, Math.max(0, (clientPause?.end ?? 0) - performance.now()))
 }
 
 function endPause(): void {
@@ -67,16 +70,16 @@ function endPause(): void {
   for (const callback of ended) callback()
 }
 
-/** Whether statements of a client must wait because of a statement that has blocked the event loop. */
+/** Whether statements of a client must wait because of statements that have blocked the event loop. */
 export function mustPause(sender: Sender | undefined): boolean {
-  return longStatement !== undefined && mustPauseAs(turnName(sender))
+  return mustPoll() || (clientPause !== undefined && mustPauseAs(turnName(sender)))
 }
 
 /** As {@link mustPause}, by the name of the client. */
 export function mustPauseAs(client: string): boolean {
-  if (longStatement === undefined) return false
-  if (!hasPolled()) return true
-  if (performance.now() < longStatement.pauseEnd) return client === longStatement.client
-  longStatement = undefined
+  if (mustPoll()) return true
+  if (clientPause === undefined) return false
+  if (performance.now() < clientPause.end) return client === clientPause.client
+  clientPause = undefined
   return false
 }

@@ -1,11 +1,9 @@
 import type { QueryRunner } from 'typeorm'
-import { type Client, clientName } from '../access/client-network'
+import type { TurnTaker } from '../connection/turn-queue'
 import { sharedByCopies } from '../shared-state'
 
 /** Who sends a statement or a transaction: the session of a request. */
-export interface Sender extends Client {
-  /** Name that replaces that of the client where clients take turns; undefined if there is none. */
-  readonly turnName: string | undefined
+export interface Sender extends TurnTaker {
   /** HTTP response that the client waits for; undefined for work that is completed in any case. */
   readonly client: { readonly destroyed: boolean } | undefined
 }
@@ -20,8 +18,3 @@ export function sendAs(sender: Sender, runner: QueryRunner): QueryRunner {
 
 /** Who sends a statement of a query runner; undefined for the application's own query runners. */
 export const senderOf = (runner: QueryRunner): Sender | undefined => senders.get(runner)
-
-/** Name of the client that takes turns with others; empty for statements of the application. */
-export function turnName(sender: Sender | undefined): string {
-  return sender === undefined ? '' : (sender.turnName ?? clientName(sender))
-}
