@@ -63,7 +63,7 @@ export async function startChildSite({ environment, ...options }: ChildOptions):
   const isUp = (): boolean => child.exitCode === null && child.signalCode === null
   atEnd(() => (isUp() ? end(child, 'SIGKILL') : undefined))
   // A process takes a second to start, and much longer on a busy machine.
-  await until('the site starts', () => news.url !== undefined || !isUp(), 30_000)
+  await until('the site starts', () => news.url !== undefined || !isUp(), 90_000)
   if (news.url === undefined) throw new Error(`the site does not start:\n${errors}`)
   return { url: news.url, news, errors: () => errors, pid: child.pid, isUp, end: (signal) => end(child, signal) }
 }

@@ -154,23 +154,26 @@ test('a body can have more members than a resource has fields, up to 4,096', asy
   expect(await post(4097)).toEqual([400, expect.stringContaining('more than 4096 members')])
 })
 
-/** Time of a POST to a resource with 60 fields whose body has this name, in milliseconds. */
-async function timeOfName(opened: World, name: string): Promise<number> {
-  const start = performance.now()
-  const { text } = await send(opened.url, 'POST /api/wide/', { body: { [name]: 1 } })
-  expect(text).toContain('is not a field of wide')
-  return performance.now() - start
+/** The shortest time of three requests with this name in their body, in milliseconds. */
+async function timeOfName(opened: World, resource: string, name: string): Promise<number> {
+  let shortest = Number.POSITIVE_INFINITY
+  for (let count = 0; count < 3; count++) {
+    const start = performance.now()
+    const { text } = await send(opened.url, `POST /api/${resource}/`, { body: { [name]: 1 } })
+    shortest = Math.min(shortest, performance.now() - start)
+    expect(text).toContain(`is not a field of ${resource}`)
+  }
+  return shortest
 }
 
 test('a long name in a body is not compared with each field', async () => {
-  const opened = await openForTest({ entities: [Wide] })
+  const opened = await openForTest({ entities: [Wide, Plain] })
   // Similar names are suggested.
   const { text } = await send(opened.url, 'POST /api/wide/', { body: { FIELD_1: 1 } })
   expect(text).toContain('use field1; ')
   const name = 'a_'.repeat(490_000)
-  await timeOfName(opened, name)
-  // Before, this took a second or more.
-  expect(await timeOfName(opened, name)).toBeLessThan(400)
+  // With a comparison for each field, it would be five times as long.
+  expect(await timeOfName(opened, 'wide', name)).toBeLessThan(3 * (await timeOfName(opened, 'plain', name)))
 })
 
 const json = { 'Content-Type': 'application/json' }

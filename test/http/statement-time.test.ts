@@ -260,7 +260,7 @@ describe('a time limit', () => {
 if (isSqlite)
   test('applies to each statement from its own start, however many requests arrive at once', async () => {
     const statementTimeout = 1000
-    const world = await openWorld({ entities: [Sleeper, Person], seed, mount: { statementTimeout } })
+    const world = await openWorld({ entities: [Sleeper, Person], seed, mount: { statementTimeout, waitLimit: 60_000 } })
     const get = (agent?: Agent): ReturnType<typeof send> =>
       send(world.url, 'GET /api/person/?friends__name__ne=z&limit=1', { agent })
     await get()
