@@ -11,7 +11,7 @@ export const sleep = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 /** Waits until a condition holds. @throws {Error} with the text `what` if it does not hold within the limit */
-export async function until(what: string, condition: () => unknown, limit = 10_000): Promise<void> {
+export async function until(what: string, condition: () => unknown, limit = 60_000): Promise<void> {
   const end = Date.now() + limit
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`${what}: not within ${limit} ms`)
