@@ -27,6 +27,7 @@ export async function openDatabase(isReset: boolean): Promise<DataSource> {
 
 async function fill(dataSource: DataSource, { name }: Store): Promise<void> {
   const start = performance.now()
+  console.log(`Importing the cities into ${name}; this takes up to a minute`)
   const cities = await dataSource.transaction(importPlaces)
   await addChecks(dataSource)
   console.log(`Imported ${cities} cities into ${name} in ${((performance.now() - start) / 1000).toFixed(1)} s`)

@@ -6,8 +6,17 @@ import type { Report } from './errors'
  */
 export function checkOptionNames(options: object, allowed: Readonly<Record<string, unknown>>, report: Report): void {
   for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(allowed, name)) report(`unknown option "${name}"; options: ${Object.keys(allowed).join(', ')}`)
+    if (Object.hasOwn(allowed, name)) continue
+    const similar = Object.keys(allowed).find((one) => areSimilar(one.toLowerCase(), name.toLowerCase()))
+    const advice = similar === undefined ? '' : `use "${similar}"; `
+    report(`unknown option "${name}"; ${advice}options: ${Object.keys(allowed).join(', ')}`)
   }
+}
+
+/** Whether two names are equal, or one begins or ends with the other. */
+function areSimilar(name: string, other: string): boolean {
+  const [short, long] = name.length < other.length ? [name, other] : [other, name]
+  return short.length >= 4 && (long.startsWith(short) || long.endsWith(short))
 }
 
 /** Reports options whose value is `undefined`: their defaults would permit more than intended. */

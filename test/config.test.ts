@@ -240,7 +240,7 @@ test.each<[string, object, readonly string[]]>([
     'mistakes of a resource whose rule is one, too',
     { resources: [{ entity: Tag, auth: 'user', bulk: -1, may: { change: true }, search: ['nobody'], formats: 'xml' }] },
     [
-      '"auth" must be a rule: userRule(), or a function that returns the principal',
+      '"auth" must be a rule: readOnlyRule(), userRule(), adminRule(), or a function that returns the principal; it is "user"',
       '"bulk" must be true, false or an integer from 1, not -1',
       '"may" has "change"; actions: create, update, delete, restore',
       'unknown property "nobody" in "search"',
@@ -249,8 +249,8 @@ test.each<[string, object, readonly string[]]>([
   ],
   [
     'an unknown option',
-    { prefx: '/x', resources: [{ entity: Tag }] },
-    ['unknown option "prefx"; options: prefix, defaultAuth'],
+    { prefx: '/x', auth: userRule(), resources: [{ entity: Tag }] },
+    ['unknown option "prefx"; options: prefix, defaultAuth', 'unknown option "auth"; use "defaultAuth"; options: '],
   ],
   [
     'classes where objects belong',
@@ -379,7 +379,7 @@ test.each<[string, object, readonly string[]]>([
     'invalid limits and origins',
     {
       limits: { filter: 5, filters: 0, joins: 15 } as object,
-      allowedOrigins: ['https://a.example/', 'x'],
+      allowedOrigins: ['https://a.example/', 'localhost:5173', '*', 5],
       resources: [{ entity: Tag }],
     },
     [
@@ -387,7 +387,9 @@ test.each<[string, object, readonly string[]]>([
       '"limits.filters" must be an integer from 1, not 0',
       '"limits.joins" must be at most 14: statements could have more values than databases accept',
       '"allowedOrigins" has "https://a.example/"; an origin is a scheme and a host, such as "https://a.example"',
-      '"allowedOrigins" has "x"; an origin is a scheme and a host, such as "https://example.org"',
+      '"allowedOrigins" has "localhost:5173"; an origin is a scheme and a host, such as "http://localhost:5173"',
+      '"allowedOrigins" has "*"; an origin is a scheme and a host, such as "https://example.org"',
+      '"allowedOrigins" has 5; an origin is a scheme and a host, such as "https://example.org"',
     ],
   ],
   [
@@ -546,7 +548,11 @@ test.each<[string, object, readonly string[]]>([
     { forbidden: 404, strictRelations: 'yes' },
     ['"forbidden" must be 401 or 403, not 404', '"strictRelations" must be true or false, not "yes"'],
   ],
-  ['an unknown resource option', { resources: [{ entity: Note, excludes: [] }] }, ['Note: unknown option "excludes"']],
+  [
+    'an unknown resource option',
+    { resources: [{ entity: Note, excludes: [] }] },
+    ['Note: unknown option "excludes"; use "exclude"; options: '],
+  ],
   [
     'an unknown ownerField',
     { users, resources: [{ entity: Note, ownerField: 'owner' }] },

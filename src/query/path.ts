@@ -150,7 +150,8 @@ function parsePath<Suffix extends string>(
     }
     if (relation === undefined || related === undefined) {
       const field = requireField(current, first, prefix)
-      throw new ValueError(subject + describeUnknown(parts.join('__'), field))
+      const advice = relation === undefined ? '' : '; only relations to resources can be followed'
+      throw new ValueError(`${subject}${describeUnknown(parts.join('__'), field)}${advice}`)
     }
     through.push({ relation, target: related })
     if (through.length > joinDepth) throw new ValueError(`follows too many relations; at most ${joinDepth} are allowed`)

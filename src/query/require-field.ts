@@ -16,7 +16,9 @@ export function requireField(view: FilterNames, name: string, prefix = ''): Fiel
     throw new ValueError(`${prefix}leads to ${related.name} records; add one of their fields, as in ${name}__id`)
   }
   const advice = suggestName(view, name, prefix === '')
-  const relations = [...view.relations.keys()].filter((relation) => relatedBy(view, relation) !== undefined)
+  const toOne = view.outputFields.filter(({ relation }) => relation && view.related(relation))
+  const others = [...view.relations.keys()].filter((relation) => relatedBy(view, relation) !== undefined)
+  const relations = [...toOne.map((one) => one.name.replace(/_id$/, '')), ...others]
   throw new ValueError(`${prefix}${noField(view, advice)}${listed('relations', relations)}`)
 }
 

@@ -64,6 +64,7 @@ export function suggestName(view: FilterNames, name: string, isWholeName: boolea
   const suggestion =
     parameter ??
     suggestOperatorName(view, name) ??
+    suggestSignName(view, name) ??
     suggestPath(view, name) ??
     suggestSortName(view, name) ??
     suggestFunctionName(view, name) ??
@@ -90,6 +91,19 @@ const otherJoint = new RegExp(`^(.+?)(?:_(${operatorNames.join('|')})|\\[\\$?(${
 function suggestOperatorName({ fields }: FilterNames, name: string): string | undefined {
   const [, base = '', afterUnderscore, inBrackets] = otherJoint.exec(name) ?? []
   return fields.has(base) ? `${base}__${afterUnderscore ?? inBrackets}` : undefined
+}
+
+/** Operators by signs that some write into a URL: `score>3` has the name `score>3`, and `score>=3` the name `score>`. */
+const signs = new Map([
+  ['>', ['gt', 'gte']],
+  ['<', ['lt', 'lte']],
+  ['!', ['ne', 'ne']],
+])
+
+function suggestSignName({ fields }: FilterNames, name: string): string | undefined {
+  const [, base = '', sign = '', rest] = /^([^<>!]+)([<>!])(.*)$/s.exec(name) ?? []
+  const [alone, withEqualSign] = signs.get(sign) ?? []
+  return fields.has(base) ? `${base}__${rest === '' ? withEqualSign : alone}` : undefined
 }
 
 /** Suggests a path for a relation and a field that are joined by a dot or by one underscore: `author.name`. */

@@ -41,7 +41,7 @@ export function buildAccountSource(
     if (column === undefined && isRequired) {
       const columns = metadata.columns.map(propertyOf).join(', ')
       report(
-        `"${property}" cannot be the users' ${role}: name a column of this entity in @UserAccount; columns: ${columns}`,
+        `"${property}" cannot be the users' ${role}, because it is not a column of this entity: name one in @UserAccount; columns: ${columns}`,
       )
     }
     return column

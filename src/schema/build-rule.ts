@@ -22,7 +22,8 @@ export function buildRule({ options }: Registration, context: MountContext, repo
 /** Reports an option that is not a rule, or is a function that creates rules. @returns whether it is a function */
 export function checkRule(option: 'auth' | 'defaultAuth' | 'openapi', rule: Rule, report: Report): boolean {
   if (typeof rule !== 'function') {
-    report(`"${option}" must be a rule: userRule(), or a function that returns the principal`)
+    const rules = 'readOnlyRule(), userRule(), adminRule(), or a function that returns the principal'
+    report(`"${option}" must be a rule: ${rules}; it is ${JSON.stringify(rule)}`)
     return false
   }
   const uncalled = [readOnlyRule, userRule, adminRule].find((factory) => Object.is(factory, rule))

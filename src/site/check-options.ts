@@ -87,6 +87,7 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   checkMaxima(usable, report)
   checkOrigins(usable.allowedOrigins ?? [], report)
   checkPageSizes(usable, report)
+  if (usable.explorer && usable.openapi === false) report('"explorer" requires "openapi", which is false')
   checkSchemes(usable, report)
   if (usable.mcp && !isMcpSdkInstalled()) {
     report('"mcp" requires the package @modelcontextprotocol/sdk: run npm install @modelcontextprotocol/sdk')
@@ -151,11 +152,17 @@ function checkPageSizes(options: MountOptions, report: (mistake: string) => void
 
 function checkOrigins(origins: readonly unknown[], report: (mistake: string) => void): void {
   for (const origin of origins) {
-    const expected = typeof origin === 'string' && URL.canParse(origin) ? new URL(origin).origin : 'https://example.org'
+    const expected = suggestedOrigin(typeof origin === 'string' ? origin : '')
     if (origin !== expected) {
       report(`"allowedOrigins" has ${show(origin)}; an origin is a scheme and a host, such as "${expected}"`)
     }
   }
+}
+
+/** The origin of a URL, or of a host without a scheme; an example for any other text. */
+function suggestedOrigin(text: string): string {
+  const url = /^[\w.-]+(:\d+)?$/.test(text) ? `http://${text}` : text
+  return /^https?:/.test(url) && URL.canParse(url) ? new URL(url).origin : 'https://example.org'
 }
 
 /** Whether a value is an array of objects that a function such as `basic()` has returned, of different schemes. */

@@ -352,7 +352,8 @@ describe('errors', () => {
 
   test("a name that is not a resource gets Koa's 404", async () => {
     // @ts-expect-error: no such resource
-    expect(await refusalOf(api.nothing.list())).toMatchObject({ status: 404, problem: undefined, message: 'Not Found' })
+    const error = await refusalOf(api.nothing.list())
+    expect(error).toMatchObject({ status: 404, problem: undefined, message: `Not Found (${world.url}/api/nothing/)` })
   })
 
   test('given headers replace those of the client, whatever their case; an own fetch is called', async () => {

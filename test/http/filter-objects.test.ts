@@ -306,3 +306,8 @@ function shown(stored: object): object {
     Object.entries(stored).map(([name, value]) => [name, value === true && !hasBooleans ? 1 : value]),
   )
 }
+
+test('the error for an unknown name lists the relations that filters can follow', async () => {
+  const reply = await send(world.url, 'GET /api/book/?prequl__title=x')
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('; relations: prequel, sequels')])
+})

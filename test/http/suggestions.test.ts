@@ -1,4 +1,7 @@
+import { Entity, ManyToOne, PrimaryGeneratedColumn } from 'typeorm'
+import { Resource } from 'typeorm-resources'
 import { apiOf, send } from '../client'
+import { permitAll } from '../support/access'
 import { openWorld, type World } from '../world/world'
 
 /** Names that errors suggest for a wrong name. */
@@ -27,6 +30,10 @@ test.each([
   ['note/?parent__author=ann', 'use parent__author__username'],
   ['note/?score[gte]=1', 'is not a field of note; use score__gte; fields: id, '],
   ['note/?score[$gte]=1', 'is not a field of note; use score__gte; fields: id, '],
+  ['note/?score>3', 'is not a field of note; use score__gt; fields: id, '],
+  ['note/?score<=3', 'is not a field of note; use score__lte; fields: id, '],
+  ['note/?score!=3', 'is not a field of note; use score__ne; fields: id, '],
+  ['note/?secret>3', 'is not a field of note; fields: id, '],
   ['note/?author.username=ann', 'is not a field of note; use author__username; fields: id, '],
   ['note/?author_username=ann', 'is not a field of note; use author__username; fields: id, '],
   ['note/?authorId=1', 'is not a field of note; use author_id; fields: id, '],
@@ -72,4 +79,26 @@ test('errors about a body suggest a field whose name differs only in case and un
   const messageOf = (name: string) => errors.find(({ field }) => field === name)?.message
   expect(messageOf('parentId')).toContain('is not a field of note; use parent_id; fields: ')
   expect(messageOf('Secret')).toContain('is not a field of note; fields: ')
+})
+
+@Entity()
+class Drawer {
+  @PrimaryGeneratedColumn() id!: number
+}
+
+@Entity()
+@Resource({ auth: permitAll })
+class Spoon {
+  @PrimaryGeneratedColumn() id!: number
+  @ManyToOne(() => Drawer) drawer!: Drawer
+}
+
+test('the error says that a relation to an entity that is not a resource cannot be followed', async () => {
+  const { url, close } = await openWorld({ entities: [Drawer, Spoon] })
+  const reply = await send(url, 'GET /api/spoon/?drawer__label=forks')
+  await close()
+  expect([reply.status, reply.text]).toEqual([
+    400,
+    expect.stringContaining('; only relations to resources can be followed"'),
+  ])
 })
