@@ -60,6 +60,14 @@ export class TurnQueue<Task extends { readonly client: string }> {
     this.#last = task.client
   }
 
+  /** Removes the task with the next turn, which starts. @returns undefined if there is none */
+  startNext(): Task | undefined {
+    const [tasks] = this.#tasks.values()
+    const [task] = tasks ?? []
+    if (task !== undefined) this.start(task)
+    return task
+  }
+
   /** Makes the next turn of a client the last one. */
   endTurn(client: string): void {
     const ofClient = this.#tasks.get(client)

@@ -1,4 +1,4 @@
-import { nextPoll } from '../timers'
+import { nextPoll } from '../connection/pauses'
 
 /** An item that can wait for a check. */
 export interface CheckedItem {
@@ -43,7 +43,7 @@ export class CheckQueue<Item extends CheckedItem> {
   async #check(item: Item): Promise<void> {
     await this.check(item)
     // Lets other requests run: the check of an anonymous client may use neither the database nor a timer.
-    await nextPoll()
+    await nextPoll(undefined)
     this.#checking.delete(item.client)
     this.#startChecks()
   }

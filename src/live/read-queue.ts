@@ -1,5 +1,5 @@
 import type { ClientCounts } from '../access/client-counts'
-import { nextPoll } from '../timers'
+import { nextPoll } from '../connection/pauses'
 
 /** A list that can wait for its next read. */
 export interface QueuedList {
@@ -90,7 +90,7 @@ export class ReadQueue {
   async #read(list: QueuedList, client: string): Promise<void> {
     // With a synchronous driver, other requests run only between the reads. The pause is before the read, so that a client that
     // has joined the list in this turn of the event loop receives what is read.
-    await nextPoll()
+    await nextPoll(undefined)
     await list.read().catch(() => undefined)
     this.#reading.delete(client)
     this.#startReads()

@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm'
 import type { Authenticator } from '../access/authenticator'
+import { startPauses } from '../connection/pauses'
 import type { Limits } from '../request/limits'
 import type { ResourceView } from '../schema/resource-view'
-import { startPauses } from '../timers'
 import type { JsonSchema } from '../value/value-type'
 import { batchPath, withOperationIndex } from './batch'
 import type { DescribedResource } from './described-resource'
@@ -65,7 +65,7 @@ export async function renderOpenApi({
     for (const status of statusesIn(items.map(([, item]) => item))) statuses.add(status)
   }
   schemas.set('Problem', batch > 0 ? withOperationIndex(problemSchema) : problemSchema)
-  const pause = startPauses()
+  const pause = startPauses(undefined)
   for (const resource of all) {
     addPaths(resourcePaths(resource, dataSource, limits, login))
     await pause()

@@ -1,9 +1,9 @@
 import type { RequestAuthentication } from '../access/request-authentication'
 import type { DbSession } from '../connection/db-session'
+import { startPauses } from '../connection/pauses'
 import { FieldErrors } from '../errors'
 import type { Operation } from '../request/batch'
 import { errorOfOperation } from '../request/operation-error'
-import { startPauses } from '../timers'
 import { passwordsIn, withPasswordsHashed } from './body-passwords'
 import { parseMatching } from './change-many'
 import { type AdmittedRequest, admit } from './handle'
@@ -38,7 +38,7 @@ export async function admitBatch(
   requested: readonly RequestedOperation[],
 ): Promise<readonly AdmittedOperation[]> {
   const checked: AdmittedOperation[] = []
-  const pause = startPauses()
+  const pause = startPauses(authentication.session)
   let passwords = 0
   for (const [index, { operation, request }] of requested.entries()) {
     try {

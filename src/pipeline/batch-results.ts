@@ -1,10 +1,11 @@
+import { startPauses } from '../connection/pauses'
+import type { TurnTaker } from '../connection/turn-queue'
 import type { RequestEvent } from '../diagnostics'
 import { ApiError } from '../errors'
 import { type Reference, textOf, valueAt } from '../request/batch-references'
 import type { Limits } from '../request/limits'
 import type { ResponseMemory } from '../response/held-bytes'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
-import { startPauses } from '../timers'
 
 /** Headers of a response that the result of an operation has. */
 const headerNames = ['Location', 'Content-Location', 'ETag'] as const
@@ -69,11 +70,15 @@ export class BatchResults {
 
   /**
    * The values of references, by their texts (`textOf`). Parsing a long result takes some time, so other requests run in between.
+   * @param client whose request it is
    * @param references by the index of the operation to whose result they refer
    * @throws {ApiError} `bad-values`, and `body-too-large` if the texts of all references exceed `limits.body`
    */
-  async lookUp(references: ReadonlyMap<number, readonly Reference[]>): Promise<ReadonlyMap<string, unknown>> {
-    const pause = startPauses()
+  async lookUp(
+    client: TurnTaker,
+    references: ReadonlyMap<number, readonly Reference[]>,
+  ): Promise<ReadonlyMap<string, unknown>> {
+    const pause = startPauses(client)
     for (const [index, ofResult] of references) {
       const unknown = ofResult.filter((reference) => !this.#values.has(textOf(reference)))
       // The body is not kept: parsed JSON can take twenty times the memory of its text.

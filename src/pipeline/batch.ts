@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import { changeSettings } from '../connection/change-settings'
 import type { DbSession, DbTransaction } from '../connection/db-session'
+import { startPauses } from '../connection/pauses'
 import { retryOnce } from '../connection/retry'
 import { showPrincipal } from '../connection/show-principal'
 import { isInTransaction, runSharedTransaction, WriteError } from '../connection/statement'
@@ -12,7 +12,6 @@ import type { Operation } from '../request/batch'
 import { referencesOf, resolveReferences } from '../request/batch-references'
 import { errorOfOperation } from '../request/operation-error'
 import type { HttpResponse } from '../response/http-response'
-import { startPauses } from '../timers'
 import { lockTreesOf } from '../write/lock-trees'
 import type { AdmittedOperation } from './batch-admission'
 import { BatchResults } from './batch-results'
@@ -73,7 +72,7 @@ export async function respondToBatch(
   const deadline = performance.now() + service.limits.bulkTime
   const included = { records: 0, bytes: 0 }
   // Statements of better-sqlite3 are synchronous.
-  const pause = startPauses()
+  const pause = startPauses(operations[0]?.request.session)
   for (const [index, { request, including }] of operations.entries()) {
     const response = results.responseOf(index)
     // The response with a new API key, which must not be stored, stays as it is.
@@ -103,6 +102,7 @@ async function runAll(
 ): Promise<BatchResults> {
   const results = new BatchResults(service.limits)
   const requireTime = startTimeLimit(service.limits)
+  const pause = startPauses(transaction)
   let applied = transaction.settings
   const enter: EnterOperation = async ({ request: { session } }) => {
     const { runner, changes } = transaction
@@ -110,8 +110,8 @@ async function runAll(
     return { ...session, runner, changes }
   }
   for (const [index, operation] of operations.entries()) {
-    // The driver better-sqlite3 is synchronous: without a pause, other requests would wait for the end of the batch.
-    await setImmediate()
+    // The driver better-sqlite3 is synchronous: without pauses, other requests would wait for the end of the batch.
+    await pause()
     try {
       requireTime()
       await runOperation(service, { ...(await enter(operation)), trace: newTrace(operation) }, operation, results)
@@ -133,7 +133,7 @@ async function runOperation(
   const { operation, request } = admitted
   const start = performance.now()
   const { responseMemory } = request
-  const body = await bodyOf(operation, results)
+  const body = await bodyOf(session, operation, results)
   const own: AdmittedRequest = {
     ...admitted,
     request: {
@@ -151,9 +151,9 @@ async function runOperation(
   results.add(response, trace && { ...trace, method: request.method, milliseconds: performance.now() - start })
 }
 
-async function bodyOf({ body, hasReferences }: Operation, results: BatchResults): Promise<unknown> {
+async function bodyOf(session: DbSession, { body, hasReferences }: Operation, results: BatchResults): Promise<unknown> {
   if (!hasReferences) return body
-  return resolveReferences(body, results.count, await results.lookUp(referencesOf(body, results.count)))
+  return resolveReferences(body, results.count, await results.lookUp(session, referencesOf(body, results.count)))
 }
 
 function newTrace({ request }: AdmittedOperation): Trace | undefined {

@@ -267,7 +267,7 @@ async function validateAll(
   const { view, selected } = store
   if (view.validate === undefined) return
   const errors = new FieldErrors()
-  for await (const key of withPauses(keys)) {
+  for await (const key of withPauses(session, keys)) {
     const raw = await readRawItem(session, store, key, 'entityColumns', { condition: 'none' })
     if (raw === undefined || errors.isFull) continue
     const [row] = await afterLoad(session, view, [selected.entityColumns.readRow(raw)])

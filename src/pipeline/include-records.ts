@@ -1,3 +1,4 @@
+import { mapWithPauses, startPauses } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import type { IncludedList, Inclusion } from '../query/query'
 import { toRecords } from '../read/after-load'
@@ -6,7 +7,6 @@ import { maxKeyValues, type ParentKeys } from '../read/included-statements'
 import { includedPosition, type ReadQuery } from '../read/measure'
 import type { JsonRecord } from '../read/record'
 import type { Store } from '../read/store'
-import { mapWithPauses, startPauses } from '../timers'
 import { nextPathOf } from './included-links'
 import { type IncludeReading, readLists, tooLargeIncluded, tooManyIncluded } from './included-reading'
 import { groupByParent, memberSetter, relatedStore, sliceOf } from './included-rows'
@@ -57,7 +57,7 @@ export async function renderIncluding(
     ...reading,
     left,
     readsDeleted: query.readsDeleted === true,
-    pause: startPauses(),
+    pause: startPauses(reading.session),
   }
   const rendered = await renderStatement(includeReading, store, query, inclusion, rows, false)
   // A record that several others include is in the response several times.
@@ -69,7 +69,7 @@ export async function renderIncluding(
   if (included.bytes > limits.pageBytes) throw tooLargeIncluded(limits.pageBytes)
   reading.responseMemory().reserve(rendered.reduce((sum, one) => sum + one.bytes, listBytes))
   const { toShown = (record) => record } = reading
-  return (await mapWithPauses(rendered, ({ record }) => JSON.stringify(toShown(record)))).join()
+  return (await mapWithPauses(reading.session, rendered, ({ record }) => JSON.stringify(toShown(record)))).join()
 }
 
 /** Renders the rows of a statement. @param store of the rows @param isListed whether they are in an included list */
@@ -92,7 +92,7 @@ function renderStatement(
 
 async function renderPart(reading: IncludeReading, part: Part): Promise<readonly Rendered[]> {
   const { store, inclusion, rows, isListed } = part
-  const sizes = await mapWithPauses(rows, store.shownBytes)
+  const sizes = await mapWithPauses(reading.session, rows, store.shownBytes)
   if (isListed)
     takeBytes(
       reading,
@@ -138,7 +138,7 @@ async function addRecords(
       presentRows.push(raw)
     }
   }
-  const rows = await mapWithPauses(presentRows, (raw) => sliceOf(raw, position, length))
+  const rows = await mapWithPauses(reading.session, presentRows, (raw) => sliceOf(raw, position, length))
   const related = await renderPart(ofLiveRecords(reading), {
     store,
     inclusion,

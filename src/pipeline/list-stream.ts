@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { clientName } from '../access/client-network'
 import type { DbSession } from '../connection/db-session'
+import { startPauses } from '../connection/pauses'
 import { readFromReplica } from '../connection/replica'
 import type { ListQuery } from '../query/query'
 import type { Store } from '../read/store'
@@ -9,7 +10,6 @@ import type { ListFormat } from '../resource'
 import type { HttpResponse, StreamedBody } from '../response/http-response'
 import { buildListWriter, formatHeaders } from '../response/list-formats'
 import { RecordStream } from '../response/record-stream'
-import { startPauses } from '../timers'
 import type { PermittedRequest, Service } from './service'
 import { renderWalkedRows } from './walked-records'
 
@@ -34,7 +34,7 @@ export async function respondStream(
   const body = new RecordStream(head, limits)
   let failure: { readonly error: unknown } | undefined
   // The rows of many batches can arrive together, and be sent without waiting.
-  const pause = startPauses()
+  const pause = startPauses(session)
   const receive: ReceiveRows = async (rowSession, walked) => {
     for await (const records of renderWalkedRows(request, limits, rowSession, store, walked)) {
       await body.send(render(records))

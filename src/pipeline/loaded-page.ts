@@ -1,3 +1,4 @@
+import { mapWithPauses } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import type { ListQuery } from '../query/query'
 import { afterLoad } from '../read/after-load'
@@ -7,7 +8,6 @@ import { bytesOf } from '../read/row-bytes'
 import { readRaw } from '../read/select'
 import type { Store } from '../read/store'
 import { minCountedLength, type ResponseMemory } from '../response/held-bytes'
-import { mapWithPauses } from '../timers'
 import { renderIncluding } from './include-records'
 import { changedDuringRead, type PageRows, readAttempts } from './limited-read'
 import type { PageReading } from './page-reading'
@@ -51,8 +51,10 @@ async function renderPiece(
   const { session, store, responseMemory } = reading
   const { view, selected, rowRenderer } = store
   if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows)
-  const loaded = await afterLoad(session, view, await mapWithPauses(rows, selected.columns.readRow))
-  return renderRecords(loaded, rowRenderer.toRecord, (textBytes) => responseMemory().reserve(memoryOf(textBytes)))
+  const loaded = await afterLoad(session, view, await mapWithPauses(session, rows, selected.columns.readRow))
+  return renderRecords(session, loaded, rowRenderer.toRecord, (textBytes) =>
+    responseMemory().reserve(memoryOf(textBytes)),
+  )
 }
 
 /** Rows of a page that are in memory at the same time. */

@@ -41,10 +41,10 @@ export async function renderPage(reading: PageReading, page: PageRows): Promise<
 
 /** @throws {ApiError} `unavailable` if the rows and their text exceed the memory for responses */
 async function renderRows(reading: PageReading, query: ListQuery, rows: readonly RawRow[]) {
-  const { store, responseMemory } = reading
+  const { session, store, responseMemory } = reading
   if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows)
   let rowBytes: number | undefined
-  return renderRecords(rows, store.rawRenderer.toRecord, (textBytes) => {
+  return renderRecords(session, rows, store.rawRenderer.toRecord, (textBytes) => {
     rowBytes ??= rows.reduce((sum, row) => sum + bytesOf(row), 0)
     responseMemory().reserve(rowBytes + textBytes)
   })

@@ -1,8 +1,8 @@
+import { startPauses } from '../connection/pauses'
 import type { FieldErrors } from '../errors'
 import { parseInsert } from '../query/change-set'
 import { ownerKey } from '../query/owner'
 import type { Presets } from '../query/presets'
-import { startPauses } from '../timers'
 import { mayNeedLookup } from '../write/reference-lookups'
 import { checkManyReferences } from '../write/references'
 import { validateChanges } from '../write/validate'
@@ -28,7 +28,7 @@ export async function prepareRecords(
   const { view } = store
   const owner = ownerKey(view, principal)
   const records: InsertedRecord[] = []
-  const pause = startPauses()
+  const pause = startPauses(session)
   for (const { body, position } of received) {
     if (errors.isFull) break
     const own = errors.at(position)

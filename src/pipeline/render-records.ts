@@ -1,14 +1,18 @@
+import { nextPoll } from '../connection/pauses'
+import type { TurnTaker } from '../connection/turn-queue'
 import type { JsonRecord } from '../read/record'
-import { maxBlockingMs, nextPoll } from '../timers'
+import { maxBlockingMs } from '../timers'
 
 /**
  * Renders the records of a page. If this takes long, they become text a few at a time, because parsed JSON may take more
  * than twenty times as much memory as its text; in between, other requests may run. The clock is read after each record,
  * because a single one may take a tenth of a second.
+ * @param client whose request it is
  * @param beforePause called before other requests run, with the size of the text so far, in bytes
  * @returns the records, or their text: the members of a JSON array, separated by commas
  */
 export async function renderRecords<From>(
+  client: TurnTaker,
   rows: readonly From[],
   render: (row: From) => JsonRecord,
   beforePause: (textBytes: number) => void,
@@ -25,7 +29,7 @@ export async function renderRecords<From>(
     textBytes += Buffer.byteLength(text)
     records = []
     beforePause(textBytes)
-    await nextPoll()
+    await nextPoll(client)
     start = performance.now()
   }
   return texts.length === 0 ? records : [...texts, ...(records.length > 0 ? [toText(records)] : [])].join()

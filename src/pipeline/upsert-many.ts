@@ -1,9 +1,9 @@
+import { startPauses } from '../connection/pauses'
 import { ApiError } from '../errors'
 import { problemAt } from '../problem'
 import type { Body } from '../request/body'
 import type { ImportFile } from '../request/import-records'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
-import { startPauses } from '../timers'
 import type { Json } from '../value/value-type'
 import { recordsOfImport } from './import'
 import type { PermittedRequest, Service } from './service'
@@ -53,7 +53,7 @@ async function writeUpserts(
   const { resource, store } = request
   let counts = { created: 0, updated: 0 }
   // 50 records of a table with 60 columns, each with other fields, take 100 ms on SQLite, whose driver is synchronous.
-  const pause = startPauses()
+  const pause = startPauses(request.session)
   const { isDry } = await writeRecords(service, request, {
     records,
     // Each record takes several statements, and many more with related records.

@@ -1,4 +1,5 @@
 import type { DbSession } from '../connection/db-session'
+import { mapWithPauses } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import { afterLoad } from '../read/after-load'
 import { buildValueReader } from '../read/json-value'
@@ -9,7 +10,6 @@ import type { Store } from '../read/store'
 import type { WalkedRows } from '../read/walk'
 import type { Limits } from '../request/limits'
 import type { DeletedRecords } from '../request/list-request'
-import { mapWithPauses } from '../timers'
 import { changedDuringRead, readAttempts, requireRecordSize, responseSizeOf } from './limited-read'
 import { renderGroups } from './render-records'
 import type { PermittedRequest } from './service'
@@ -55,7 +55,7 @@ async function* renderRows(
 ): AsyncGenerator<readonly JsonRecord[]> {
   if (!view.lifecycle.load) yield* renderGroups(rows, rawRenderer.toRecord)
   else {
-    const loaded = await afterLoad(session, view, await mapWithPauses(rows, selected.columns.readRow))
+    const loaded = await afterLoad(session, view, await mapWithPauses(session, rows, selected.columns.readRow))
     yield* renderGroups(loaded, rowRenderer.toRecord)
   }
 }

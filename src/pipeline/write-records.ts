@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import type { DbTransaction } from '../connection/db-session'
+import { startPauses } from '../connection/pauses'
 import { retryOnce } from '../connection/retry'
 import { isInTransaction, runSharedTransaction } from '../connection/statement'
 import { ApiError, FieldErrors, type RecordPosition } from '../errors'
@@ -143,6 +143,7 @@ async function writeGroups(
   const maxGroupSize = isLong ? Math.min(ownGroupSize, computedGroupSize) : ownGroupSize
   const requireTime = startTimeLimit(limits)
   const errors = new FieldErrors()
+  const pause = startPauses(request.session)
   let count = 0
   for await (const group of groupsOf(records(errors, requireTime), maxGroupSize)) {
     requireTime()
@@ -150,8 +151,8 @@ async function writeGroups(
     requireFewChanges(request.session, limits)
     if (errors.isFull) break
     count += group.length
-    // The driver better-sqlite3 is synchronous: without a pause, other requests would wait for the last group.
-    await setImmediate()
+    // The driver better-sqlite3 is synchronous: without pauses, other requests would wait for the last group.
+    await pause()
   }
   errors.raise('bad-values')
   return count

@@ -1,9 +1,9 @@
 import { callListeners } from '../connection/call-listeners'
 import { type DbSession, newRunner } from '../connection/db-session'
+import { mapWithPauses } from '../connection/pauses'
 import { showPrincipal } from '../connection/show-principal'
 import { type RawRow, runInTransaction } from '../connection/statement'
 import type { ResourceView } from '../schema/resource-view'
-import { mapWithPauses } from '../timers'
 import { hasProperty, metadataOf, toEntity } from './entity'
 import type { JsonRecord } from './record'
 import type { Row } from './row'
@@ -20,7 +20,7 @@ export async function afterLoad(session: DbSession, view: ResourceView, rows: re
     // may write, or query through the data source.
     return runInTransaction({ ...session, replica: false }, (inner) => afterLoad(inner, view, rows))
   }
-  const loadedRows = await mapWithPauses(rows, (row) => {
+  const loadedRows = await mapWithPauses(session, rows, (row) => {
     return { row, metadata: metadataOf(view, row), entity: toEntity(view, row) }
   })
   // A new query runner acquires a connection only when a listener runs a statement.
@@ -37,7 +37,7 @@ export async function afterLoad(session: DbSession, view: ResourceView, rows: re
   } finally {
     if (runner !== session.runner) await runner.release()
   }
-  return mapWithPauses(loadedRows, ({ entity, row }) =>
+  return mapWithPauses(session, loadedRows, ({ entity, row }) =>
     // Columns without a property keep the value of the row.
     view.columns.map(({ column }, index) => (hasProperty(column) ? column.getEntityValue(entity) : row[index])),
   )
@@ -49,7 +49,7 @@ export async function toRecords(
   { view, selected, rawRenderer, rowRenderer }: Store,
   rows: readonly RawRow[],
 ): Promise<readonly JsonRecord[]> {
-  if (!view.lifecycle.load) return mapWithPauses(rows, rawRenderer.toRecord)
-  const loaded = await afterLoad(session, view, await mapWithPauses(rows, selected.columns.readRow))
-  return mapWithPauses(loaded, rowRenderer.toRecord)
+  if (!view.lifecycle.load) return mapWithPauses(session, rows, rawRenderer.toRecord)
+  const loaded = await afterLoad(session, view, await mapWithPauses(session, rows, selected.columns.readRow))
+  return mapWithPauses(session, loaded, rowRenderer.toRecord)
 }

@@ -1,6 +1,6 @@
 import { MIMEType } from 'node:util'
 import { ApiError } from '../errors'
-import { startPauses } from '../timers'
+import type { Pause } from '../timers'
 import { notJson, requireFewSeparators, requireFewValues, splitRecords, tooManyValues } from './body-values'
 import { mediaTypes } from './formats'
 import type { RequestLimits } from './limits'
@@ -37,16 +37,17 @@ export async function parseBody(payload: Payload, limits: BodyLimits, onParsed: 
  * Parses the body of a POST that may have several records: the members of one JSON object, or of each object of an array
  * (specification: Bulk writes).
  * @param maxRecords maximum number of objects in the array
+ * @param pause called between steps, so that other requests run
  * @throws {ApiError} `unsupported-media-type`, `bad-body`, `body-too-large`, and the errors of `onParsed`
  */
 export async function parseBodies(
   payload: Payload,
   limits: BulkBodyLimits,
   maxRecords: number,
+  pause: Pause,
   onParsed: OnParsed,
 ): Promise<Body | readonly Body[]> {
   const given = await readJson(payload, limits)
-  const pause = startPauses()
   const records = await recordsOfArray(given, limits, pause)
   if (records === undefined) {
     if ('bytes' in payload && payload.bytes.length > limits.body) {
@@ -83,7 +84,7 @@ export async function parseBodies(
 async function recordsOfArray(
   given: GivenJson,
   { bulkValues }: BulkBodyLimits,
-  pause: () => Promise<void>,
+  pause: Pause,
 ): Promise<readonly unknown[] | undefined> {
   if (!('text' in given)) return Array.isArray(given.json) ? given.json : undefined
   if (!/^[\t\n\r ]*\[/.test(given.text)) return undefined

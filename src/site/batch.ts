@@ -1,5 +1,6 @@
 import { requireSameOrigin } from '../access/cross-origin'
 import { RequestAuthentication } from '../access/request-authentication'
+import { nextPoll } from '../connection/pauses'
 import { ApiError, notConnected } from '../errors'
 import { respondToBatch, runBatch } from '../pipeline/batch'
 import { admitBatch, type RequestedOperation } from '../pipeline/batch-admission'
@@ -9,7 +10,6 @@ import { reservesParsed } from '../pipeline/write-body'
 import { type Operation, parseBatch } from '../request/batch'
 import { OperationError } from '../request/operation-error'
 import { withCaching } from '../response/http-response'
-import { nextPoll } from '../timers'
 import type { MountSettings } from './mount-options'
 import { isReplaced, type OperationMount, operationRequest } from './operation'
 import type { PageHandler } from './page'
@@ -27,7 +27,7 @@ export function batchPage({ base, batch }: MountSettings, routers: Routers): Pag
     const payload = await receivePagePayload(request, service.limits.body)
     const parsed = await parseBatch(payload, service.limits, batch, reservesParsed(request, payload))
     // Its operations take some milliseconds until the transaction begins. Other requests run between those of two batches.
-    await nextPoll()
+    await nextPoll(session)
     const mount = { base, request, routers }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)

@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm'
 import { RequestAuthentication } from '../access/request-authentication'
 import { identifyReader, requirePrincipal } from '../access/require-principal'
 import type { Principal, Rule } from '../access/rule'
+import { nextPoll } from '../connection/pauses'
 import { notConnected } from '../errors'
 import { type DescribedResource, describedResource } from '../openapi/described-resource'
 import { type ApiInfo, renderOpenApi } from '../openapi/document'
@@ -12,7 +13,6 @@ import { Policies } from '../query/policies'
 import { holdsIfNoneMatch } from '../request/preconditions'
 import { type HttpResponse, jsonResponse, notModifiedResponse, withBytes, withCaching } from '../response/http-response'
 import type { ResourceView } from '../schema/resource-view'
-import { nextPoll } from '../timers'
 import { tagOf } from './asset'
 import type { PageHandler, PageRequest } from './page'
 import type { Routers } from './routers'
@@ -138,11 +138,11 @@ async function buildDocument(
 ): Promise<Document> {
   const bytesAt = await renderOpenApi({ resources, dataSource, limits, authenticators, failedLogins, ...options })
   // For a document of 10 MB, each of these steps takes 15 to 20 ms.
-  await nextPoll()
+  await nextPoll(undefined)
   const bytes = bytesAt('')
-  await nextPoll()
+  await nextPoll(undefined)
   const digest = tagOf(bytes)
-  await nextPoll()
+  await nextPoll(undefined)
   return { bytesAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: bytes.length }
 }
 

@@ -92,7 +92,7 @@ export class LockQueue {
 
   #take(permits: number, sender: Sender | undefined): Release {
     this.#free -= permits
-    if (sender !== undefined) noteSender(sender)
+    noteSender(sender)
     return permits === 1 ? this.#releaseOne : this.#releaseAll
   }
 

@@ -45,8 +45,8 @@ export interface SqliteLock extends LockLimits {
    * statement ended while a long one is running, its clean-up would block the event loop until the long one has finished, and no timer
    * could interrupt that one.
    *
-   * With better-sqlite3, all statements of this service use it alone. Each blocks the event loop, and several that begin together would
-   * run one after the other before the requests of other clients are handled.
+   * With better-sqlite3, all statements use it alone. Each blocks the event loop, and several that begin together would run one after the
+   * other before the requests of other clients are handled.
    */
   readonly usesThreads: boolean
   /** A new connection of the data source starts with a new queue. */

@@ -21,11 +21,11 @@ const maxPauseMs = 100
 /** The iteration of the event loop in which the last statement has run, and the time of all its statements. Global, as the event loop is. */
 let last = { iteration: -1, time: 0 }
 let clientPause: ClientPause | undefined
-/** Who has sent the last statement of this service. */
+/** Who has sent the last statement; undefined for the application. */
 let lastSender: Sender | undefined
 
-/** Notes who sends the statement of this service that runs next. */
-export function noteSender(sender: Sender): void {
+/** Notes who sends the statement that runs next; undefined for the application. */
+export function noteSender(sender: Sender | undefined): void {
   lastSender = sender
 }
 
@@ -37,7 +37,7 @@ export function noteStatement(start: number, end: number): void {
   last = { iteration, time: before + time }
   // This immediate is earlier than those in which the work of this statement goes on, such as the next operation of a batch.
   if (before <= maxBlockingMs && last.time > maxBlockingMs) setImmediate(endPauseAfterPoll)
-  if (time <= maxBlockingMs) return
+  if (time <= maxBlockingMs || lastSender === undefined) return
   const client = turnName(lastSender)
   // The statements of a transaction do not wait for the pause. If each of them made it longer, other requests of the client would wait
   // for the end of the transaction.

@@ -16,9 +16,10 @@ export class PreparedStatements extends Map<string, PreparedStatement> {
   }
 
   override set(sql: string, statement: PreparedStatement): this {
-    const prepared = isServiceStatement(sql) ? ofService(statement) : statement
-    this.#cache.set(sql, prepared)
-    return this.#cache.has(sql) ? super.set(sql, prepared) : this
+    if (isServiceStatement(sql) && statement.reader) statement.raw()
+    noteTime(statement)
+    this.#cache.set(sql, statement)
+    return this.#cache.has(sql) ? super.set(sql, statement) : this
   }
 
   override delete(sql: string): boolean {
@@ -30,12 +31,10 @@ export class PreparedStatements extends Map<string, PreparedStatement> {
   }
 }
 
-/** Makes a statement return rows as arrays, and notes how long it runs. */
-function ofService(statement: PreparedStatement): PreparedStatement {
-  const timed = statement.reader ? statement.raw() : statement
-  timed.all = withTime(timed.all.bind(timed))
-  timed.run = withTime(timed.run.bind(timed))
-  return timed
+/** Makes a statement note how long it runs. */
+function noteTime(statement: PreparedStatement): void {
+  statement.all = withTime(statement.all.bind(statement))
+  statement.run = withTime(statement.run.bind(statement))
 }
 
 function withTime(run: PreparedStatement['run']): PreparedStatement['run'] {

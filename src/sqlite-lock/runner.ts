@@ -1,4 +1,4 @@
-import type { Driver, QueryRunner } from 'typeorm'
+import type { Driver, EntitySubscriberInterface, QueryRunner } from 'typeorm'
 import { type Connection, type PreparedStatement, rollBackDirectly, wasRolledBack } from '../dialect/sqlite/connection'
 import { interruptAfter } from '../dialect/sqlite/time-limit'
 import { isServiceStatement } from '../dialect/statement-comment'
@@ -121,7 +121,7 @@ export function lockRunner(
     }
     const sender = senderOf(locked)
     if (releaseHeldLock !== undefined) {
-      if (sender !== undefined) noteSender(sender)
+      noteSender(sender)
       if (isEnd(sql)) return runEnd(sql, run)
       if (!isMigrating) requireNotRolledBack(driver)
       return run()
@@ -140,7 +140,8 @@ export function lockRunner(
       requireNotRolledBack(driver)
       return run()
     }
-    const use = isServiceSql && (!lock.usesThreads || listPattern.test(sql)) ? 'exclusive' : 'shared'
+    const needsSoleUse = !lock.usesThreads || (isServiceSql && listPattern.test(sql))
+    const use = needsSoleUse && !runner.connection.subscribers.some(observesQueries) ? 'exclusive' : 'shared'
     const releaseStatement = lock.queue.tryAcquire(use, sender)
     if (releaseStatement === undefined) return runWhenFree(lock, sender, { sql, parameters, run, isServiceSql, use })
     try {
@@ -167,6 +168,11 @@ export function lockRunner(
     return release()
   }
   return locked
+}
+
+/** Whether TypeORM calls a subscriber during each statement. A statement of the subscriber must not wait for the end of this one. */
+function observesQueries({ beforeQuery, afterQuery }: EntitySubscriberInterface): boolean {
+  return beforeQuery !== undefined || afterQuery !== undefined
 }
 
 /** @throws {SqliteLockError} if the transaction is over, so that the statement would be committed on its own */

@@ -1,6 +1,7 @@
 import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm'
 import type { AuditedChange, AuditLog } from '../connection/change-events'
-import type { DbTransaction } from '../connection/db-session'
+import type { DbSession, DbTransaction } from '../connection/db-session'
+import { mapWithPauses } from '../connection/pauses'
 import { dialectOf } from '../dialect/dialect-of'
 import { presetValues } from '../query/presets'
 import { assign } from '../read/entity'
@@ -8,7 +9,6 @@ import { valueTypeOf } from '../schema/column-value-type'
 import { lifecycleOf } from '../schema/lifecycle'
 import type { ColumnMetadata } from '../schema/metadata'
 import type { ResourceView } from '../schema/resource-view'
-import { mapWithPauses } from '../timers'
 import { insertReturning } from './insert-many'
 import { insertWithListeners } from './insert-with-listeners'
 import { jsonLength } from './record-parts'
@@ -43,7 +43,7 @@ export function buildAuditLog(
   return {
     insert: async (session, changes) => {
       const view = views().find((one) => one.metadata === metadata)
-      for (const part of await statementsOf(changes)) {
+      for (const part of await statementsOf(session, changes)) {
         const entries = part.map((change) => toEntry(change, view, hasTextPrincipal))
         await insert(session, table, entries)
       }
@@ -64,8 +64,11 @@ function warnIfShort({ driver, logger }: DataSource, entity: string, column: Col
 }
 
 /** Divides changes into parts whose entries can be inserted by one statement, in their order. */
-async function statementsOf(changes: readonly AuditedChange[]): Promise<readonly (readonly AuditedChange[])[]> {
-  const sizes = await mapWithPauses(changes, (change) => jsonLength(change.changes))
+async function statementsOf(
+  session: DbSession,
+  changes: readonly AuditedChange[],
+): Promise<readonly (readonly AuditedChange[])[]> {
+  const sizes = await mapWithPauses(session, changes, (change) => jsonLength(change.changes))
   const parts: AuditedChange[][] = []
   let room = 0
   for (const [index, change] of changes.entries()) {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuditedChange, AuditLog, ChangeEvent } from '../connection/change-events'
 import type { DbSession, DbTransaction } from '../connection/db-session'
+import { mapWithPauses } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
 import { toRecords } from '../read/after-load'
@@ -10,7 +11,6 @@ import { readItemsInOrder } from '../read/select'
 import type { Store } from '../read/store'
 import type { Field } from '../schema/field'
 import type { WriteAction } from '../schema/resource-view'
-import { mapWithPauses } from '../timers'
 import type { Json } from '../value/value-type'
 import { partsOf } from './record-parts'
 import { withPauses } from './with-pauses'
@@ -60,7 +60,7 @@ export async function* auditedParts(
   changes: ChangeSet,
 ): AsyncGenerator<readonly unknown[]> {
   const parts = session.observer.auditLog === undefined ? [keys] : await partsOf(session, store, keys, changes)
-  yield* withPauses(parts)
+  yield* withPauses(session, parts)
 }
 
 /** The rows of records before or after a write, locked. Missing records are undefined. */
@@ -93,13 +93,13 @@ export async function differences(
 ): Promise<readonly AuditedChange['changes'][]> {
   const rows = changed.flatMap(({ before, after }) => [before, after]).filter((raw) => raw !== undefined)
   const { view, rawRenderer } = store
-  const storedRecords = await mapWithPauses(rows, rawRenderer.toRecord)
+  const storedRecords = await mapWithPauses(session, rows, rawRenderer.toRecord)
   const shownRecords = view.lifecycle.load ? await toRecords(session, store, rows) : storedRecords
   const stored = new Map(rows.map((raw, index) => [raw, storedRecords[index]]))
   const shown = new Map(rows.map((raw, index) => [raw, shownRecords[index]]))
   // By name: the prefix of a new API key is not the same object as the field of the view.
   const isShown = ({ name }: Field): boolean => view.outputFields.some((field) => field.name === name)
-  return mapWithPauses(changed, ({ before, after, values = new Map() }) => {
+  return mapWithPauses(session, changed, ({ before, after, values = new Map() }) => {
     const [from, to] = [before && shown.get(before), after && shown.get(after)]
     const names = differentNames(before && stored.get(before), after && stored.get(after))
     names.delete(view.key.name)

@@ -2,14 +2,16 @@ import type { ObjectLiteral } from 'typeorm'
 import { builderSql, cachedStatement, compile, compileText, shiftPlaceholders } from '../connection/compile'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbTransaction } from '../connection/db-session'
+import { mapWithPauses, startPauses } from '../connection/pauses'
 import { execute, executeWrite, type RawRow, runInSavepoint, runUndoable, WriteError } from '../connection/statement'
 import type { Statement } from '../connection/statement-cache'
+import type { TurnTaker } from '../connection/turn-queue'
 import { tableSql } from '../dialect/table-sql'
 import { buildRowReader, joinColumnValues, selection } from '../read/row'
 import { readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
 import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
-import { mapWithPauses, startPauses } from '../timers'
+import type { Pause } from '../timers'
 import type { InsertTarget } from './insert-target'
 import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
 import { keyAfter, keyIncrementOf } from './key-increment'
@@ -50,7 +52,7 @@ export async function executeInserts(
   entities: readonly ObjectLiteral[],
   maxRejected: number,
 ): Promise<readonly RawRow[]> {
-  const rows = await mapWithPauses(entities, (entity) => insertValuesOf(store, entity))
+  const rows = await mapWithPauses(session, entities, (entity) => insertValuesOf(store, entity))
   const stored = await withoutRejection(store, () => runUndoable(session, (inner) => insertChunks(inner, store, rows)))
   return stored instanceof WriteError ? insertOneByOne(session, store, rows, maxRejected) : stored
 }
@@ -61,7 +63,7 @@ async function insertChunks(
   rows: readonly InsertValues[],
 ): Promise<readonly RawRow[]> {
   const stored: RawRow[] = []
-  const templates = new RowTemplates(store)
+  const templates = new RowTemplates(session, store)
   for (let start = 0; start < rows.length; ) {
     const chunk = rows.slice(start, start + sizeOfNext(rows, start))
     const inserted = await insertChunk(session, store, chunk, templates)
@@ -81,7 +83,7 @@ async function insertOneByOne(
 ): Promise<readonly RawRow[]> {
   const stored: RawRow[] = []
   const rejected: RejectedRow[] = []
-  const pause = startPauses()
+  const pause = startPauses(session)
   for (const [index, { entity }] of rows.entries()) {
     const result = await withoutRejection(store, () =>
       runInSavepoint(session, (inner) => executeInsert(inner, store, entity)),
@@ -145,10 +147,10 @@ export async function insertReturning(
   returned: readonly ReadColumn[] = [],
 ): Promise<readonly RawRow[]> {
   const { dataSource, dialect } = target
-  const rows = await mapWithPauses(entities, (entity) => insertValuesOf(target, entity))
+  const rows = await mapWithPauses(session, entities, (entity) => insertValuesOf(target, entity))
   const canReturn = returned.length === 0 || dialect.supportsReturning(dataSource, 'insert')
   const tail = canReturn ? returning(dataSource, returned) : ''
-  const templates = new RowTemplates(target)
+  const templates = new RowTemplates(session, target)
   const stored: RawRow[] = []
   const insert = async (chunk: readonly InsertValues[], statement: Statement): Promise<void> => {
     const { records, raw } = await execute(session, statement, valuesOf(chunk))
@@ -233,9 +235,15 @@ interface RowTemplate {
 class RowTemplates {
   readonly #templates = new Map<string | undefined, RowTemplate | undefined>()
   /** Lets other requests run if they have waited for more than a few milliseconds. */
-  readonly pause = startPauses()
+  readonly pause: Pause
 
-  constructor(readonly target: InsertTarget) {}
+  /** @param client whose request it is */
+  constructor(
+    client: TurnTaker,
+    readonly target: InsertTarget,
+  ) {
+    this.pause = startPauses(client)
+  }
 
   async compileAll(rows: readonly InsertValues[]): Promise<void> {
     for (const row of rows) {

@@ -1,9 +1,9 @@
 import type { ObjectLiteral } from 'typeorm'
 import type { DbTransaction } from '../connection/db-session'
+import { startPauses } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
 import type { Store } from '../read/store'
-import { startPauses } from '../timers'
 import { executeInserts, RejectedRowsError } from './insert-many'
 import { readCheckOf } from './readable'
 import { refuseWrite } from './refuse-write'
@@ -35,7 +35,7 @@ export async function insertEntities(
     const requireReadable = readCheckOf(store)
     if (requireReadable === undefined) return rows
     let areReadable = true
-    const pause = startPauses()
+    const pause = startPauses(session)
     for (const [index, raw] of rows.entries()) {
       try {
         requireReadable(raw)

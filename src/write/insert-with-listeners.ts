@@ -1,10 +1,10 @@
 import type { ObjectLiteral } from 'typeorm'
 import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
+import { startPauses } from '../connection/pauses'
 import { hasProperty } from '../read/entity'
 import { buildRowReader } from '../read/row'
 import { buildReadColumn } from '../schema/stored-column'
-import { startPauses } from '../timers'
 import { insertReturning } from './insert-many'
 import type { InsertTarget } from './insert-target'
 
@@ -19,7 +19,7 @@ export async function insertWithListeners(
 ): Promise<void> {
   const { runner, dataSource } = session
   const { metadata } = target.view
-  const pause = startPauses()
+  const pause = startPauses(session)
   for (const entity of entities) {
     await callListeners(runner, 'BeforeInsert', metadata, entity)
     await pause()

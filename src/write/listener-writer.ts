@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ObjectLiteral } from 'typeorm'
 import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
+import { startPauses } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import { FieldErrors } from '../errors'
 import { problemAt, problemOf } from '../problem'
@@ -13,7 +14,6 @@ import { fieldValue } from '../read/row'
 import { readWrittenItem, readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
 import type { ResourceView } from '../schema/resource-view'
-import { startPauses } from '../timers'
 import { insertEntities } from './insert-records'
 import { lockEntities } from './lock-target'
 import { inTransaction } from './transactional-writer'
@@ -49,7 +49,7 @@ async function insertMany(
   const { view, selected } = store
   const { metadata } = view
   const entities = records.map(({ values }) => newEntity(view, values))
-  const pause = startPauses()
+  const pause = startPauses(session)
   for (const [index, record] of records.entries()) {
     const entity = entities[index] ?? {}
     let failure: { readonly error: unknown } | undefined

@@ -42,13 +42,13 @@ export function oneByOne({
 }: Pick<Writer<DbTransaction, unknown>, 'update' | 'remove'>): Pick<Writer, 'updateMany' | 'removeMany'> {
   return {
     updateMany: async (session, store, { keys, owner }, changes) => {
-      for await (const key of withPauses(keys)) {
+      for await (const key of withPauses(session, keys)) {
         const target = { action: 'update', key, owner, requireUnchanged: undefined, isLocked: true } as const
         await update(session, store, target, changes)
       }
     },
     removeMany: async (session, store, { keys, owner }) => {
-      for await (const key of withPauses(keys)) {
+      for await (const key of withPauses(session, keys)) {
         const target = { action: 'delete', key, owner, requireUnchanged: undefined, isLocked: true } as const
         await remove(session, store, target)
       }

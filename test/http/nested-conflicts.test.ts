@@ -313,7 +313,7 @@ test('other requests run while many related records are written', async () => {
   }
   observe()
   const reply = await request(`PATCH plan/${id}/`, { steps: steps.map((step) => ({ id: step, text: 'new' })) })
-  const upserts = Array.from({ length: 3 }, (_, index) => ({ code: `c${index}`, title: 'many', steps: seven('g') }))
+  const upserts = Array.from({ length: 60 }, (_, index) => ({ code: `c${index}`, title: 'many', steps: seven('g') }))
   const created = await request('POST plan/?on_conflict=code', upserts)
   clearImmediate(timer)
   expect([reply.status, created.status]).toEqual([200, 200])

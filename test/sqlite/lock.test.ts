@@ -254,6 +254,27 @@ test.each(['BEGIN TRANSACTION', 'ROLLBACK', 'COMMIT'])(
   },
 )
 
+/** Stores an entry after each statement that reads entries. */
+@EventSubscriber()
+class StoreAfterRead {
+  async afterQuery({ query, queryRunner }: { query: string; queryRunner: QueryRunner }): Promise<void> {
+    if (!/^\s*SELECT.*FROM "entry"/s.test(query)) return
+    await queryRunner.connection.query("INSERT INTO entry (tag) VALUES ('read')")
+  }
+}
+
+test('a subscriber can run a statement during one of the service or of the application', async () => {
+  const { url, dataSource } = await openForTest({
+    entities: [Entry],
+    source: { subscribers: [StoreAfterRead] },
+    mount: { waitLimit: 1000 },
+  })
+  expect((await send(url, 'GET /api/entry/')).status).toBe(200)
+  await dataSource.query('SELECT * FROM "entry"')
+  // With sqlite3, TypeORM does not wait for the subscriber.
+  while ((await dataSource.query('SELECT tag FROM entry')).length < 2) await setTimeout(10)
+})
+
 test('a statement that runs after its transaction was rolled back is not stored', async () => {
   const { dataSource } = await open(true)
   let late: Promise<unknown> = Promise.resolve()

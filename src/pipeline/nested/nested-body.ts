@@ -1,7 +1,7 @@
+import { startPauses } from '../../connection/pauses'
 import { ApiError, FieldErrors } from '../../errors'
 import { parseNestedBody, type RecordBody } from '../../query/nested-body'
 import type { Body } from '../../request/body'
-import { startPauses } from '../../timers'
 import { type PlannedMember, type PlannedRecord, recordsIn } from '../../write/nested/planned'
 import { requireAllReferences } from '../../write/nested/require-references'
 import { writeNested } from '../../write/nested/write-nested'
@@ -44,7 +44,8 @@ export async function prepareBody(
   const record = parseNestedBody(store.view, body, replaces, service.limits, found)
   const access = new NestedAccess(request)
   await access.check(record, state, replaces)
-  const nesting = { service, request, access, related: relatedResources(request), replaces, pause: startPauses() }
+  const pause = startPauses(request.session)
+  const nesting = { service, request, access, related: relatedResources(request), replaces, pause }
   return { ...record, nesting, newErrors: () => found.copy() }
 }
 

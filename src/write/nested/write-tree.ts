@@ -92,7 +92,7 @@ async function writeLists(
   )
   const nodes: WrittenNode[] = []
   const updates = lists.flatMap(([, list]) => list.updates)
-  for await (const record of withPauses(updates)) nodes.push(await updateRecord(session, record))
+  for await (const record of withPauses(session, updates)) nodes.push(await updateRecord(session, record))
   const created = lists.flatMap(([parent, { creates, relation }]) => {
     const ofParent = parentKeyValues(relation, parent.store.view, keys.get(parent))
     return creates.map((record) => ({ record, change: withParentKey(record.change, ofParent) }))
