@@ -414,7 +414,11 @@ describe('a relation that shares a column with an earlier one', () => {
   afterAll(() => world.close())
 
   test.each([
-    ['scope', 'GET /api/by_scope/', 'the scope of by_scope: project is not a field of by_scope; fields: id, tenant_id'],
+    [
+      'scope',
+      'GET /api/by_scope/',
+      'the scope of by_scope: project is not a field of by_scope; fields: id, tenant_id; relations: tenant',
+    ],
     ['preset', 'POST /api/by_preset/', 'preset of by_preset sets project, which is not a field; fields: id, tenant_id'],
   ])('cannot be named in %s, and the error says so', async (_, line, message) => {
     const earlier = world.faults.length
