@@ -15,10 +15,10 @@ const gate = new EventEmitter().setMaxListeners(0)
 /** The data source of the statements of rules. */
 let ofRules: DataSource | undefined
 
-/** Permits every request. The header `X-Rule` says what the rule waits for. */
+/** Permits every request. The header `X-Rule` says what the rule waits for: an open gate, a statement, or both. */
 const rule: Rule = async ({ context }) => {
-  if (context.get('x-rule') === 'gate') await once(gate, 'open')
-  if (context.get('x-rule') === 'statement') await ofRules?.getRepository(Note).findOneBy({ id: 1 })
+  if (context.get('x-rule').includes('gate')) await once(gate, 'open')
+  if (context.get('x-rule').includes('statement')) await ofRules?.getRepository(Note).findOneBy({ id: 1 })
   return anonymous
 }
 
@@ -85,7 +85,7 @@ const all = { ways: waysToBeSlow, others: otherRequests }
 const some = { ways: waysToBeSlow.slice(0, 1), others: otherRequests.slice(0, 3) }
 const situations = [
   ['on open connections', { keepAlive: true, transaction: false, ...all }],
-  ['on new connections', { keepAlive: false, transaction: false, ...some }],
+  ['on a new connection', { keepAlive: false, transaction: false, ...some }],
   ['on open connections, during a transaction', { keepAlive: true, transaction: true, ...some }],
 ] as const
 
@@ -93,9 +93,13 @@ describe.each(situations)('%s', (_, { keepAlive, transaction, ways, others }) =>
   describe.each(ways)('slow %s of one client', (__, lineOf) => {
     test.each(others)('do not delay %s of another client until all have ended', async (___, line, body) => {
       const numbers = [1, 2, 3, 4, 5, 6, 7, 8]
-      const agent = new Agent({ keepAlive })
-      const sendAs = (address: string, name: string, request: string, sent?: unknown) =>
-        send(world.url, request, { agent, headers: { 'X-Forwarded-For': address, 'X-Name': name }, body: sent })
+      const openConnections = new Agent({ keepAlive: true })
+      const sendAs = (address: string, name: string, request: string, sent?: unknown, agent?: Agent) =>
+        send(world.url, request, {
+          agent: agent ?? openConnections,
+          headers: { 'X-Forwarded-For': address, 'X-Name': name },
+          body: sent,
+        })
       // Opens connections, so that the slow requests arrive in the same iteration of the event loop.
       await Promise.all([...numbers, 0, 0].map(() => sendAs('192.0.2.1', 'first', 'GET /api/note/1/')))
       ended.splice(0)
@@ -105,9 +109,9 @@ describe.each(situations)('%s', (_, { keepAlive, transaction, ways, others }) =>
         ...numbers.map((number) => sendAs('192.0.2.1', String(number), lineOf(number))),
       ]
       if (keepAlive) await Promise.race(transaction ? [pause(10)] : slowReplies)
-      const other = await sendAs('192.0.2.2', 'other', line, body)
+      const other = await sendAs('192.0.2.2', 'other', line, body, keepAlive ? openConnections : new Agent())
       const replies = await Promise.all(slowReplies)
-      agent.destroy()
+      openConnections.destroy()
       expect([other, ...replies].map(({ status }) => status).filter((status) => status >= 300)).toEqual([])
       // The first one has ended, the second one may be running, and the other request arrives in several parts on a busy machine.
       expect(ended.indexOf('other')).toBeLessThanOrEqual(6)
@@ -120,15 +124,19 @@ describe.each(situations)('%s', (_, { keepAlive, transaction, ways, others }) =>
 const sendFrom = (address: string, name: string, line: string, headers: Readonly<Record<string, string>> = {}) =>
   send(world.url, line, { headers: { 'X-Forwarded-For': address, 'X-Name': name, ...headers } })
 
-test('slow requests whose rules end together do not delay another client until all have ended', async () => {
-  const slowReplies = Array.from({ length: 24 }, (_, number) =>
-    sendFrom('192.0.2.1', String(number), `GET /api/note/?${slow}${number}`, { 'X-Rule': 'gate' }),
+// The slow requests have arrived before, because Node.js accepts one connection in each iteration of the event loop.
+test.each([
+  ['rules end together', 'gate', 'none'],
+  ['rules run statements', 'gate, statement', 'statement'],
+])('slow requests whose %s do not delay another client until all have ended', async (_, slowRule, otherRule) => {
+  const slowReplies = Array.from({ length: 24 }, (__, number) =>
+    sendFrom('192.0.2.1', String(number), `GET /api/note/?${slow}${number}`, { 'X-Rule': slowRule }),
   )
   await pause(200)
   ended.splice(0)
   gate.emit('open')
   await Promise.race(slowReplies)
-  const other = await sendFrom('192.0.2.2', 'other', 'GET /api/note/1/')
+  const other = await sendFrom('192.0.2.2', 'other', 'GET /api/note/1/', { 'X-Rule': otherRule })
   const replies = await Promise.all(slowReplies)
   expect([other, ...replies].map(({ status }) => status).filter((status) => status !== 200)).toEqual([])
   expect(ended.indexOf('other')).toBeLessThanOrEqual(16)
@@ -146,18 +154,6 @@ test('many short statements of one client do not delay another client until all 
   const statuses = [other, ...(await Promise.all(replies))].map(({ status }) => status)
   expect(statuses.filter((status) => status !== 200)).toEqual([])
   expect(ended.indexOf('other')).toBeLessThanOrEqual(75)
-})
-
-test('slow requests whose rules run statements do not delay the rules of another client until all have ended', async () => {
-  ended.splice(0)
-  const slowReplies = Array.from({ length: 24 }, (__, number) =>
-    sendFrom('192.0.2.1', String(number), `GET /api/note/?${slow}${number}`, { 'X-Rule': 'statement' }),
-  )
-  await Promise.race(slowReplies)
-  const other = await sendFrom('192.0.2.2', 'other', 'GET /api/note/1/', { 'X-Rule': 'statement' })
-  const replies = await Promise.all(slowReplies)
-  expect([other, ...replies].map(({ status }) => status).filter((status) => status !== 200)).toEqual([])
-  expect(ended.indexOf('other')).toBeLessThanOrEqual(16)
 })
 
 test.each([
