@@ -1,3 +1,6 @@
+// Not the global one: fake timers of Jest and others replace it by an object without `nodeTiming`.
+import { performance } from 'node:perf_hooks'
+
 /** The longest time that Node.js timers can count, in milliseconds: about 24 days. */
 export const maxTimerMs = 2 ** 31 - 1
 

@@ -43,16 +43,8 @@ export class ResourceError extends Error {
 export async function errorOf(response: Response): Promise<ResourceError> {
   const text = await response.text()
   const problem = problemOf(response, text)
-  return new ResourceError(
-    response.status,
-    problem,
-    problem?.detail ?? `${messageOf(response, text)}${placeOf(response)}`,
-  )
+  return new ResourceError(response.status, problem, problem?.detail ?? messageOf(response, text))
 }
-
-/** The URL of a 404 without a problem document: no resource has its name, or the base URL is wrong. */
-const placeOf = ({ status, url }: Response): string =>
-  status === 404 && url !== '' ? ` (${url.replace(/\?.*/s, '')})` : ''
 
 /** Reads the problem document of a response. A proxy may respond with another body, or with a part of one. */
 function problemOf({ headers }: Response, text: string): Problem | undefined {
