@@ -376,6 +376,11 @@ test.each<[string, object, readonly string[]]>([
     ],
   ],
   [
+    'the explorer without the document that it shows',
+    { openapi: false, explorer: true, resources: [{ entity: Tag }] },
+    ['"explorer" requires "openapi", which is false'],
+  ],
+  [
     'invalid limits and origins',
     {
       limits: { filter: 5, filters: 0, joins: 15 } as object,
