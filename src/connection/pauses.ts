@@ -1,5 +1,5 @@
 /** Pauses in long synchronous work, in which other requests run. */
-import { loopCount, maxBlockingMs, type Pause } from '../timers'
+import { loopCount, maxBlockingMs } from '../timers'
 import { TurnQueue, type TurnTaker, turnName } from './turn-queue'
 
 /** Work that pauses until it is its turn. */
@@ -9,42 +9,64 @@ interface PausedWork {
 }
 
 const pausedWork = new TurnQueue<PausedWork>()
+/** Whether the function that ends the pauses is going to run. */
+let isEnding = false
+
+/** The last iteration of the event loop in which work was measured, and when it began (`performance.now()`). Global, as the event loop is. */
+let work = { iteration: -1, start: 0 }
+
+/** Notes that synchronous work has been done since a time (`performance.now()`). */
+export function noteWork(start: number): void {
+  const iteration = loopCount()
+  if (iteration !== work.iteration) work = { iteration, start }
+}
 
 /**
- * Resolves after the event loop has polled for events of other requests. Only one pause ends between two polls: if long work of
- * many requests went on after the same poll, short requests would wait for a part of each. Clients take turns: otherwise many
- * requests of one client would make the work of another one as many times slower.
+ * Whether work should pause: that of all requests in this iteration of the event loop has taken more than 10 milliseconds. It is
+ * measured for all together, because the rows of many requests may arrive in one iteration.
+ */
+export function mustPause(): boolean {
+  const now = performance.now()
+  if (now - work.start < maxBlockingMs) return false
+  noteWork(now)
+  return now - work.start >= maxBlockingMs
+}
+
+/**
+ * Lets other requests run if work has blocked the event loop for long. Clients take turns: otherwise many requests of one client
+ * would make the work of another one as many times slower.
  * @param client whose work pauses; undefined for work of the application
  */
-export async function nextPoll(client: TurnTaker | undefined): Promise<void> {
-  // The first immediate may run before the poll: a callback that is scheduled by an event, such as the arrival of rows, runs
-  // directly after the events.
-  if (pausedWork.size === 0) setImmediate(() => setImmediate(endPause))
+export async function pause(client: TurnTaker | undefined): Promise<void> {
+  if (!mustPause()) return
+  if (!isEnding) {
+    isEnding = true
+    // The first immediate may run before the event loop polls for events: work that follows the arrival of rows runs directly after
+    // the events.
+    setImmediate(() => setImmediate(endPauses))
+  }
   await new Promise<void>((resume) => {
     pausedWork.add({ client: turnName(client), resume })
   })
 }
 
-/** Lets the work that has the next turn go on. */
-function endPause(): void {
-  pausedWork.startNext()?.resume()
-  if (pausedWork.size > 0) setImmediate(endPause)
+/** Lets paused work go on, in turns, until it has taken as long as work may. */
+function endPauses(): void {
+  // Work of requests that have just arrived does not count: it could make paused work wait forever.
+  work = { iteration: loopCount(), start: performance.now() }
+  endPause()
 }
 
-/**
- * Returns a function that makes a pause, in which other requests run, if the work has taken more than 10 milliseconds since the
- * last pause, or since the event loop polled because the work waited for something else, such as a statement.
- * @param client whose work it is; undefined for work of the application
- */
-export function startPauses(client: TurnTaker | undefined): Pause {
-  let iteration = loopCount()
-  let start = performance.now()
-  return async () => {
-    if (performance.now() - start < maxBlockingMs) return
-    if (loopCount() === iteration) await nextPoll(client)
-    iteration = loopCount()
-    start = performance.now()
-  }
+function endPause(): void {
+  pausedWork.startNext()?.resume()
+  // Ticks run when no promise callback is left, which means that the work has paused again, waits for something else or is done.
+  queueMicrotask(() => process.nextTick(endNextPause))
+}
+
+function endNextPause(): void {
+  if (pausedWork.size === 0) isEnding = false
+  else if (mustPause()) setImmediate(endPauses)
+  else endPause()
 }
 
 /**
@@ -57,13 +79,10 @@ export async function mapWithPauses<From, To>(
   map: (value: From) => To,
 ): Promise<readonly To[]> {
   const mapped: To[] = []
-  let start = performance.now()
   for (const value of values) {
+    // To await each of many short values would take a noticeable part of the time.
+    if (mustPause()) await pause(client)
     mapped.push(map(value))
-    // Without `startPauses`: to await each of many short values would take a noticeable part of the time.
-    if (performance.now() - start < maxBlockingMs) continue
-    await nextPoll(client)
-    start = performance.now()
   }
   return mapped
 }

@@ -1,4 +1,4 @@
-import { nextPoll } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 
 /** An item that can wait for a check. */
 export interface CheckedItem {
@@ -43,7 +43,7 @@ export class CheckQueue<Item extends CheckedItem> {
   async #check(item: Item): Promise<void> {
     await this.check(item)
     // Lets other requests run: the check of an anonymous client may use neither the database nor a timer.
-    await nextPoll(undefined)
+    await pause(undefined)
     this.#checking.delete(item.client)
     this.#startChecks()
   }

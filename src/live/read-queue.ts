@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ClientCounts } from '../access/client-counts'
-import { nextPoll } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 
 /** A list that can wait for its next read. */
 export interface QueuedList {
@@ -88,9 +89,10 @@ export class ReadQueue {
   }
 
   async #read(list: QueuedList, client: string): Promise<void> {
-    // With a synchronous driver, other requests run only between the reads. The pause is before the read, so that a client that
-    // has joined the list in this turn of the event loop receives what is read.
-    await nextPoll(undefined)
+    // The event loop polls between the two: clients that subscribe at nearly the same time share a read.
+    await setImmediate()
+    await setImmediate()
+    await pause(undefined)
     await list.read().catch(() => undefined)
     this.#reading.delete(client)
     this.#startReads()

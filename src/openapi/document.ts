@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import type { Authenticator } from '../access/authenticator'
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import type { Limits } from '../request/limits'
 import type { ResourceView } from '../schema/resource-view'
 import type { JsonSchema } from '../value/value-type'
@@ -65,13 +65,12 @@ export async function renderOpenApi({
     for (const status of statusesIn(items.map(([, item]) => item))) statuses.add(status)
   }
   schemas.set('Problem', batch > 0 ? withOperationIndex(problemSchema) : problemSchema)
-  const pause = startPauses(undefined)
   for (const resource of all) {
     addPaths(resourcePaths(resource, dataSource, limits, login))
-    await pause()
+    await pause(undefined)
     for (const [name, schema] of recordSchemas(resource, { limits, writesOf })) schemas.set(name, schema)
     for (const [name, schema] of pageSchemas(resource.view, dataSource, limits)) schemas.set(name, schema)
-    await pause()
+    await pause(undefined)
   }
   if (batch > 0) addPaths([batchPath(batch, login, dataSource)])
   const tags = all.map(({ view: { name, description } }) => ({

@@ -1,6 +1,6 @@
 import type { RequestAuthentication } from '../access/request-authentication'
 import type { DbSession } from '../connection/db-session'
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { FieldErrors } from '../errors'
 import type { Operation } from '../request/batch'
 import { errorOfOperation } from '../request/operation-error'
@@ -38,7 +38,6 @@ export async function admitBatch(
   requested: readonly RequestedOperation[],
 ): Promise<readonly AdmittedOperation[]> {
   const checked: AdmittedOperation[] = []
-  const pause = startPauses(authentication.session)
   let passwords = 0
   for (const [index, { operation, request }] of requested.entries()) {
     try {
@@ -46,7 +45,7 @@ export async function admitBatch(
       passwords += checkPasswords(admitted.request, operation, passwords)
       const including = await checkRelated(service, admitted.request, operation)
       checked.push({ ...admitted, operation, including })
-      await pause()
+      await pause(authentication.session)
     } catch (error) {
       throw errorOfOperation(index, error)
     }

@@ -1,4 +1,4 @@
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import type { TurnTaker } from '../connection/turn-queue'
 import type { RequestEvent } from '../diagnostics'
 import { ApiError } from '../errors'
@@ -78,14 +78,13 @@ export class BatchResults {
     client: TurnTaker,
     references: ReadonlyMap<number, readonly Reference[]>,
   ): Promise<ReadonlyMap<string, unknown>> {
-    const pause = startPauses(client)
     for (const [index, ofResult] of references) {
       const unknown = ofResult.filter((reference) => !this.#values.has(textOf(reference)))
       // The body is not kept: parsed JSON can take twenty times the memory of its text.
       const body = unknown.length === 0 ? undefined : parseBody(this.responseOf(index))
       for (const reference of unknown) this.#values.set(textOf(reference), valueAt(body, reference))
       for (const reference of ofResult) this.#addInserted(this.#values.get(textOf(reference)))
-      await pause()
+      await pause(client)
     }
     return this.#values
   }

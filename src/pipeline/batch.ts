@@ -1,6 +1,6 @@
 import { changeSettings } from '../connection/change-settings'
 import type { DbSession, DbTransaction } from '../connection/db-session'
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { retryOnce } from '../connection/retry'
 import { showPrincipal } from '../connection/show-principal'
 import { isInTransaction, runSharedTransaction, WriteError } from '../connection/statement'
@@ -71,8 +71,6 @@ export async function respondToBatch(
 ): Promise<HttpResponse> {
   const deadline = performance.now() + service.limits.bulkTime
   const included = { records: 0, bytes: 0 }
-  // Statements of better-sqlite3 are synchronous.
-  const pause = startPauses(operations[0]?.request.session)
   for (const [index, { request, including }] of operations.entries()) {
     const response = results.responseOf(index)
     // The response with a new API key, which must not be stored, stays as it is.
@@ -82,7 +80,8 @@ export async function respondToBatch(
     // Otherwise each of the operations could take as much time as a list that exceeds a limit.
     if (whole === response) break
     results.replace(index, whole)
-    await pause()
+    // Statements of better-sqlite3 are synchronous.
+    await pause(request.session)
     if (performance.now() > deadline) break
   }
   for (const event of results.events) publish('request', event)
@@ -102,7 +101,6 @@ async function runAll(
 ): Promise<BatchResults> {
   const results = new BatchResults(service.limits)
   const requireTime = startTimeLimit(service.limits)
-  const pause = startPauses(transaction)
   let applied = transaction.settings
   const enter: EnterOperation = async ({ request: { session } }) => {
     const { runner, changes } = transaction
@@ -111,7 +109,7 @@ async function runAll(
   }
   for (const [index, operation] of operations.entries()) {
     // The driver better-sqlite3 is synchronous: without pauses, other requests would wait for the end of the batch.
-    await pause()
+    await pause(transaction)
     try {
       requireTime()
       await runOperation(service, { ...(await enter(operation)), trace: newTrace(operation) }, operation, results)

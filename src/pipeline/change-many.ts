@@ -1,4 +1,5 @@
 import type { DbTransaction } from '../connection/db-session'
+import { pause } from '../connection/pauses'
 import { retryOnce } from '../connection/retry'
 import { isInTransaction, runInSavepoint, runSharedTransaction } from '../connection/statement'
 import { ApiError, FieldErrors } from '../errors'
@@ -22,7 +23,6 @@ import { requireReferences } from '../write/references'
 import { refuseDelete, refuseWrite } from '../write/refuse-write'
 import { isOwnedBy } from '../write/target-condition'
 import { validateChanges } from '../write/validate'
-import { withPauses } from '../write/with-pauses'
 import { deleteMatching, deleteRows, updateMatching, updateRows } from '../write/write-rows'
 import type { WriteTargets } from '../write/write-store'
 import { hashPasswords } from './hash-passwords'
@@ -267,7 +267,8 @@ async function validateAll(
   const { view, selected } = store
   if (view.validate === undefined) return
   const errors = new FieldErrors()
-  for await (const key of withPauses(session, keys)) {
+  for (const key of keys) {
+    await pause(session)
     const raw = await readRawItem(session, store, key, 'entityColumns', { condition: 'none' })
     if (raw === undefined || errors.isFull) continue
     const [row] = await afterLoad(session, view, [selected.entityColumns.readRow(raw)])

@@ -1,4 +1,4 @@
-import { mapWithPauses, startPauses } from '../connection/pauses'
+import { mapWithPauses, pause } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import type { IncludedList, Inclusion } from '../query/query'
 import { toRecords } from '../read/after-load'
@@ -57,7 +57,6 @@ export async function renderIncluding(
     ...reading,
     left,
     readsDeleted: query.readsDeleted === true,
-    pause: startPauses(reading.session),
   }
   const rendered = await renderStatement(includeReading, store, query, inclusion, rows, false)
   // A record that several others include is in the response several times.
@@ -98,9 +97,9 @@ async function renderPart(reading: IncludeReading, part: Part): Promise<readonly
       reading,
       sizes.reduce((sum, bytes) => sum + bytes, 0),
     )
-  await reading.pause()
+  await pause(reading.session)
   const records = await toRecords(reading.session, store, rows)
-  await reading.pause()
+  await pause(reading.session)
   const rendered = records.map((record, index) => {
     return { record, includedCount: 0, bytes: sizes[index] ?? 0, listBytes: 0 }
   })
@@ -183,22 +182,22 @@ async function addListsOf(
   const texts = rows.map(parentText(parent))
   const keys: ParentKeys = new Map(rows.map((raw, index) => [texts[index] ?? '', parent.readKey(raw)]))
   const { included, totals } = await readLists(reading, { store, list, parent, keys })
-  await reading.pause()
+  await pause(reading.session)
   const byParent = groupByParent(included)
   const shown = [...byParent].map(([text, ofParent]) => [text, ofParent.slice(0, limit)] as const)
   const shownRows = shown.flatMap(([, ofParent]) => ofParent.map(({ raw }) => raw))
   reading.left.rows -= shownRows.length
-  await reading.pause()
+  await pause(reading.session)
   const inclusion = query.inclusion ?? nothing
   const all = await renderStatement(ofLiveRecords(reading), store, query, inclusion, shownRows, true)
-  await reading.pause()
+  await pause(reading.session)
   const related = all.values()
   const lists = new Map(shown.map(([text, ofParent]) => [text, ofParent.flatMap(() => related.next().value ?? [])]))
   const nextPath = nextPathOf(reading, parent, list)
   const setMember = memberSetter(list.path)
   const setNext = memberSetter(list.path, '_next')
   const setTotal = memberSetter(list.path, '_total')
-  await reading.pause()
+  await pause(reading.session)
   for (const [index, owner] of rendered.entries()) {
     const text = texts[index] ?? ''
     const members = lists.get(text) ?? []

@@ -4,7 +4,6 @@ import { countIncluded, type IncludedLists, type IncludedRow, readIncluded } fro
 import { areShort, measureOf, valueLimitFor, valueLimitOf } from '../read/measure'
 import { shortBytesOf } from '../read/row-bytes'
 import { isCausedByQueryValue } from '../read/unreadable'
-import type { Pause } from '../timers'
 import { changedDuringRead, readAttempts } from './limited-read'
 import type { PageReading } from './page-reading'
 
@@ -14,8 +13,6 @@ export interface IncludeReading extends PageReading {
   readonly left: { rows: number; bytes: number }
   /** Whether the records may be soft-deleted. Then filters do not find them: no path leads to their related records. */
   readonly readsDeleted: boolean
-  /** Called between steps of rendering, so that other requests run (`startPauses`). */
-  readonly pause: Pause
 }
 
 /** Related records in lists, and their numbers by the texts of the parents. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { clientName } from '../access/client-network'
 import type { DbSession } from '../connection/db-session'
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { readFromReplica } from '../connection/replica'
 import type { ListQuery } from '../query/query'
 import type { Store } from '../read/store'
@@ -33,12 +33,11 @@ export async function respondStream(
   const { head, render } = buildListWriter(format, store.view, escapeFormulas)
   const body = new RecordStream(head, limits)
   let failure: { readonly error: unknown } | undefined
-  // The rows of many batches can arrive together, and be sent without waiting.
-  const pause = startPauses(session)
   const receive: ReceiveRows = async (rowSession, walked) => {
     for await (const records of renderWalkedRows(request, limits, rowSession, store, walked)) {
       await body.send(render(records))
-      await pause()
+      // The rows of many batches can arrive together, and be sent without waiting.
+      await pause(session)
     }
   }
   const walk = (walkSession: DbSession): Promise<void> =>

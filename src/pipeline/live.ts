@@ -6,7 +6,7 @@ import { clientName } from '../access/client-network'
 import { RequestAuthentication } from '../access/request-authentication'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbSession } from '../connection/db-session'
-import { nextPoll, startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { ApiError, FieldErrors } from '../errors'
 import type { LiveLists } from '../live/live-lists'
 import { type LiveSource, type ReceiveRecord, tooManyRecords } from '../live/live-source'
@@ -132,7 +132,7 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
         const reading = { session, store, limits, cursorTokens, responseMemory, pathOf }
         for (let start = 0; start < found.length; start += batchSize) {
           // better-sqlite3 is synchronous: other requests run only between statements, and only if the reads wait for them.
-          if (ids === undefined || start > 0) await nextPoll(session)
+          await pause(session)
           await readRecords(reading, query, found.slice(start, start + batchSize), receive)
         }
       })
@@ -214,17 +214,16 @@ async function readRecords(
     const page = await readPageRows(reading, pageQuery)
     const rendered = await renderPage(reading, page)
     const ids = page.rows.map((row) => String(renderKey(row)))
-    const pause = startPauses(reading.session)
     let index = 0
     for (const json of textsOf(rendered)) {
       receive(ids[index] ?? '', json)
       index++
-      await pause()
+      await pause(reading.session)
     }
     if (!page.isCut) return
     const found = new Set(ids)
     remaining = remaining.filter((key) => !found.has(String(view.key.valueType.toJson(key))))
-    await nextPoll(reading.session)
+    await pause(reading.session)
   }
 }
 

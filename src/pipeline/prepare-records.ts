@@ -1,4 +1,4 @@
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import type { FieldErrors } from '../errors'
 import { parseInsert } from '../query/change-set'
 import { ownerKey } from '../query/owner'
@@ -28,14 +28,13 @@ export async function prepareRecords(
   const { view } = store
   const owner = ownerKey(view, principal)
   const records: InsertedRecord[] = []
-  const pause = startPauses(session)
   for (const { body, position } of received) {
     if (errors.isFull) break
     const own = errors.at(position)
     const values = parseInsert(view, body, owner, presets, own)
     if (view.validate !== undefined) await validateChanges(view, undefined, values, own)
     records.push({ change: { action: 'create', values, stored: undefined, presets: presets.values }, errors: own })
-    await pause()
+    await pause(session)
   }
   const hasErrors = !errors.isEmpty
   await checkManyReferences(session, store, records, (field) => hasErrors || mayNeedLookup(store, field))

@@ -1,7 +1,6 @@
-import { nextPoll } from '../connection/pauses'
+import { mustPause, pause } from '../connection/pauses'
 import type { TurnTaker } from '../connection/turn-queue'
 import type { JsonRecord } from '../read/record'
-import { maxBlockingMs } from '../timers'
 
 /**
  * Renders the records of a page. If this takes long, they become text a few at a time, because parsed JSON may take more
@@ -20,17 +19,18 @@ export async function renderRecords<From>(
   const texts: string[] = []
   let textBytes = 0
   let records: JsonRecord[] = []
-  let start = performance.now()
   for (const row of rows) {
+    if (mustPause()) {
+      if (records.length > 0) {
+        const text = toText(records)
+        texts.push(text)
+        textBytes += Buffer.byteLength(text)
+        records = []
+      }
+      beforePause(textBytes)
+      await pause(client)
+    }
     records.push(render(row))
-    if (performance.now() - start < maxBlockingMs) continue
-    const text = toText(records)
-    texts.push(text)
-    textBytes += Buffer.byteLength(text)
-    records = []
-    beforePause(textBytes)
-    await nextPoll(client)
-    start = performance.now()
   }
   return texts.length === 0 ? records : [...texts, ...(records.length > 0 ? [toText(records)] : [])].join()
 }
@@ -44,13 +44,11 @@ export function* renderGroups<From>(
   render: (row: From) => JsonRecord,
 ): Generator<readonly JsonRecord[]> {
   let records: JsonRecord[] = []
-  let start = performance.now()
   for (const row of rows) {
     records.push(render(row))
-    if (performance.now() - start < maxBlockingMs) continue
+    if (!mustPause()) continue
     yield records
     records = []
-    start = performance.now()
   }
   if (records.length > 0) yield records
 }

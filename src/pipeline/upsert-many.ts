@@ -1,4 +1,4 @@
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { ApiError } from '../errors'
 import { problemAt } from '../problem'
 import type { Body } from '../request/body'
@@ -52,8 +52,6 @@ async function writeUpserts(
 ): Promise<object> {
   const { resource, store } = request
   let counts = { created: 0, updated: 0 }
-  // 50 records of a table with 60 columns, each with other fields, take 100 ms on SQLite, whose driver is synchronous.
-  const pause = startPauses(request.session)
   const { isDry } = await writeRecords(service, request, {
     records,
     // Each record takes several statements, and many more with related records.
@@ -73,7 +71,8 @@ async function writeUpserts(
           if (error.code === 'unavailable') throw error
           errors.at(position).addRefusal(error)
         }
-        await pause()
+        // 50 records of a table with 60 columns, each with other fields, take 100 ms on SQLite, whose driver is synchronous.
+        await pause(request.session)
       }
     },
   })

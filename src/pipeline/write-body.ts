@@ -1,4 +1,4 @@
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { type Body, type OnParsed, type Payload, parseBodies, parseBody } from '../request/body'
 import { minCountedLength } from '../response/held-bytes'
 import { type HttpResponse, jsonResponse } from '../response/http-response'
@@ -20,7 +20,7 @@ export async function readBodies(service: Service, request: ResourceRequest): Pr
   const { bulk } = request.resource
   if (bulk === 0) return readBody(service, request)
   const payload = await receivePayload(request, maxBodyBytes(service, request))
-  return parseBodies(payload, limits, bulk, startPauses(request.session), reservesParsed(request, payload))
+  return parseBodies(payload, limits, bulk, () => pause(request.session), reservesParsed(request, payload))
 }
 
 /**

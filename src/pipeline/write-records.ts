@@ -1,5 +1,5 @@
 import type { DbTransaction } from '../connection/db-session'
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { retryOnce } from '../connection/retry'
 import { isInTransaction, runSharedTransaction } from '../connection/statement'
 import { ApiError, FieldErrors, type RecordPosition } from '../errors'
@@ -143,7 +143,6 @@ async function writeGroups(
   const maxGroupSize = isLong ? Math.min(ownGroupSize, computedGroupSize) : ownGroupSize
   const requireTime = startTimeLimit(limits)
   const errors = new FieldErrors()
-  const pause = startPauses(request.session)
   let count = 0
   for await (const group of groupsOf(records(errors, requireTime), maxGroupSize)) {
     requireTime()
@@ -152,7 +151,7 @@ async function writeGroups(
     if (errors.isFull) break
     count += group.length
     // The driver better-sqlite3 is synchronous: without pauses, other requests would wait for the last group.
-    await pause()
+    await pause(request.session)
   }
   errors.raise('bad-values')
   return count

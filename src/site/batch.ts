@@ -1,6 +1,6 @@
 import { requireSameOrigin } from '../access/cross-origin'
 import { RequestAuthentication } from '../access/request-authentication'
-import { nextPoll } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { ApiError, notConnected } from '../errors'
 import { respondToBatch, runBatch } from '../pipeline/batch'
 import { admitBatch, type RequestedOperation } from '../pipeline/batch-admission'
@@ -27,7 +27,7 @@ export function batchPage({ base, batch }: MountSettings, routers: Routers): Pag
     const payload = await receivePagePayload(request, service.limits.body)
     const parsed = await parseBatch(payload, service.limits, batch, reservesParsed(request, payload))
     // Its operations take some milliseconds until the transaction begins. Other requests run between those of two batches.
-    await nextPoll(session)
+    await pause(session)
     const mount = { base, request, routers }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))
     const authentication = new RequestAuthentication(service.verifyCredentials, session, context)

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm'
 import { RequestAuthentication } from '../access/request-authentication'
 import { identifyReader, requirePrincipal } from '../access/require-principal'
 import type { Principal, Rule } from '../access/rule'
-import { nextPoll } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { notConnected } from '../errors'
 import { type DescribedResource, describedResource } from '../openapi/described-resource'
 import { type ApiInfo, renderOpenApi } from '../openapi/document'
@@ -138,11 +138,11 @@ async function buildDocument(
 ): Promise<Document> {
   const bytesAt = await renderOpenApi({ resources, dataSource, limits, authenticators, failedLogins, ...options })
   // For a document of 10 MB, each of these steps takes 15 to 20 ms.
-  await nextPoll(undefined)
+  await pause(undefined)
   const bytes = bytesAt('')
-  await nextPoll(undefined)
+  await pause(undefined)
   const digest = tagOf(bytes)
-  await nextPoll(undefined)
+  await pause(undefined)
   return { bytesAt, tagAt: (root) => tagOf(`${digest} ${root}`), length: bytes.length }
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuditedChange, AuditLog, ChangeEvent } from '../connection/change-events'
 import type { DbSession, DbTransaction } from '../connection/db-session'
-import { mapWithPauses } from '../connection/pauses'
+import { mapWithPauses, pause } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import type { ChangeSet } from '../query/query'
 import { toRecords } from '../read/after-load'
@@ -13,7 +13,6 @@ import type { Field } from '../schema/field'
 import type { WriteAction } from '../schema/resource-view'
 import type { Json } from '../value/value-type'
 import { partsOf } from './record-parts'
-import { withPauses } from './with-pauses'
 
 /** The event of a written record. @param values what was written. Default: nothing */
 export function changeEvent(
@@ -60,7 +59,10 @@ export async function* auditedParts(
   changes: ChangeSet,
 ): AsyncGenerator<readonly unknown[]> {
   const parts = session.observer.auditLog === undefined ? [keys] : await partsOf(session, store, keys, changes)
-  yield* withPauses(session, parts)
+  for (const part of parts) {
+    await pause(session)
+    yield part
+  }
 }
 
 /** The rows of records before or after a write, locked. Missing records are undefined. */

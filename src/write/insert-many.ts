@@ -2,7 +2,7 @@ import type { ObjectLiteral } from 'typeorm'
 import { builderSql, cachedStatement, compile, compileText, shiftPlaceholders } from '../connection/compile'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbTransaction } from '../connection/db-session'
-import { mapWithPauses, startPauses } from '../connection/pauses'
+import { mapWithPauses, pause } from '../connection/pauses'
 import { execute, executeWrite, type RawRow, runInSavepoint, runUndoable, WriteError } from '../connection/statement'
 import type { Statement } from '../connection/statement-cache'
 import type { TurnTaker } from '../connection/turn-queue'
@@ -11,7 +11,6 @@ import { buildRowReader, joinColumnValues, selection } from '../read/row'
 import { readWrittenItems } from '../read/select'
 import type { Store } from '../read/store'
 import { buildReadColumn, type ReadColumn } from '../schema/stored-column'
-import type { Pause } from '../timers'
 import type { InsertTarget } from './insert-target'
 import { type InsertValues, insertBuilder, insertedKey, insertValuesOf, returnedColumnsOf } from './insert-values'
 import { keyAfter, keyIncrementOf } from './key-increment'
@@ -69,7 +68,7 @@ async function insertChunks(
     const inserted = await insertChunk(session, store, chunk, templates)
     stored.push(...inserted)
     start += chunk.length
-    await templates.pause()
+    await pause(session)
   }
   return stored
 }
@@ -83,14 +82,13 @@ async function insertOneByOne(
 ): Promise<readonly RawRow[]> {
   const stored: RawRow[] = []
   const rejected: RejectedRow[] = []
-  const pause = startPauses(session)
   for (const [index, { entity }] of rows.entries()) {
     const result = await withoutRejection(store, () =>
       runInSavepoint(session, (inner) => executeInsert(inner, store, entity)),
     )
     if (!(result instanceof WriteError)) stored.push(result)
     else if (rejected.push({ index, error: result }) >= maxRejected) break
-    await pause()
+    await pause(session)
   }
   if (rejected.length > 0) throw new RejectedRowsError(rejected)
   return stored
@@ -127,7 +125,7 @@ async function insertChunk(
     const stored: RawRow[] = []
     for (const { entity } of rows) {
       stored.push(await executeInsert(session, store, entity))
-      await templates.pause()
+      await pause(session)
     }
     return stored
   }
@@ -166,7 +164,7 @@ export async function insertReturning(
       }
     }
     start += chunk.length
-    await templates.pause()
+    await pause(session)
   }
   return stored
 }
@@ -234,21 +232,17 @@ interface RowTemplate {
  */
 class RowTemplates {
   readonly #templates = new Map<string | undefined, RowTemplate | undefined>()
-  /** Lets other requests run if they have waited for more than a few milliseconds. */
-  readonly pause: Pause
 
   /** @param client whose request it is */
   constructor(
-    client: TurnTaker,
+    readonly client: TurnTaker,
     readonly target: InsertTarget,
-  ) {
-    this.pause = startPauses(client)
-  }
+  ) {}
 
   async compileAll(rows: readonly InsertValues[]): Promise<void> {
     for (const row of rows) {
       this.of(row)
-      await this.pause()
+      await pause(this.client)
     }
   }
 

@@ -1,6 +1,6 @@
 import type { ObjectLiteral } from 'typeorm'
 import type { DbTransaction } from '../connection/db-session'
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import { ApiError } from '../errors'
 import type { Store } from '../read/store'
@@ -35,7 +35,6 @@ export async function insertEntities(
     const requireReadable = readCheckOf(store)
     if (requireReadable === undefined) return rows
     let areReadable = true
-    const pause = startPauses(session)
     for (const [index, raw] of rows.entries()) {
       try {
         requireReadable(raw)
@@ -43,7 +42,7 @@ export async function insertEntities(
         areReadable = false
         await refuse(index, error)
       }
-      await pause()
+      await pause(session)
     }
     return areReadable ? rows : []
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { ObjectLiteral } from 'typeorm'
 import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import { hasProperty } from '../read/entity'
 import { buildRowReader } from '../read/row'
 import { buildReadColumn } from '../schema/stored-column'
@@ -19,10 +19,9 @@ export async function insertWithListeners(
 ): Promise<void> {
   const { runner, dataSource } = session
   const { metadata } = target.view
-  const pause = startPauses(session)
   for (const entity of entities) {
     await callListeners(runner, 'BeforeInsert', metadata, entity)
-    await pause()
+    await pause(session)
   }
   const generated = metadata.getInsertionReturningColumns().map((column) => buildReadColumn(column, dataSource))
   const rows = await insertReturning(session, target, entities, generated)
@@ -33,6 +32,6 @@ export async function insertWithListeners(
       if (hasProperty(column)) column.setEntityValue(entity, row[position])
     }
     await callListeners(runner, 'AfterInsert', metadata, entity, metadata.getEntityIdMap(entity))
-    await pause()
+    await pause(session)
   }
 }

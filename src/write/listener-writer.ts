@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ObjectLiteral } from 'typeorm'
 import { callListeners } from '../connection/call-listeners'
 import type { DbTransaction } from '../connection/db-session'
-import { startPauses } from '../connection/pauses'
+import { pause } from '../connection/pauses'
 import type { RawRow } from '../connection/statement'
 import { FieldErrors } from '../errors'
 import { problemAt, problemOf } from '../problem'
@@ -49,7 +49,6 @@ async function insertMany(
   const { view, selected } = store
   const { metadata } = view
   const entities = records.map(({ values }) => newEntity(view, values))
-  const pause = startPauses(session)
   for (const [index, record] of records.entries()) {
     const entity = entities[index] ?? {}
     let failure: { readonly error: unknown } | undefined
@@ -63,7 +62,7 @@ async function insertMany(
     if (failure !== undefined && (problemOf(failure.error) !== undefined || !isMissing)) {
       throw problemAt(failure.error, record.errors)
     }
-    await pause()
+    await pause(session)
   }
   if (records.some(({ errors }) => !errors.isEmpty)) return []
   const rows = await insertEntities(session, store, records, entities)
@@ -78,7 +77,7 @@ async function insertMany(
         throw problemAt(error, records[index]?.errors ?? new FieldErrors())
       },
     )
-    await pause()
+    await pause(session)
   }
   const stored = await readWrittenItems(session, store, rows.map(store.readKey))
   return rows.map((raw, index) => stored[index] ?? raw)

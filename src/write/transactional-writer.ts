@@ -1,8 +1,8 @@
 import type { DbTransaction } from '../connection/db-session'
+import { pause } from '../connection/pauses'
 import { type RawRow, runInTransaction } from '../connection/statement'
 import { renderStored } from '../read/entity-tag'
 import type { Store } from '../read/store'
-import { withPauses } from './with-pauses'
 import type { Writer, WrittenRecord } from './write-store'
 
 /**
@@ -42,13 +42,15 @@ export function oneByOne({
 }: Pick<Writer<DbTransaction, unknown>, 'update' | 'remove'>): Pick<Writer, 'updateMany' | 'removeMany'> {
   return {
     updateMany: async (session, store, { keys, owner }, changes) => {
-      for await (const key of withPauses(session, keys)) {
+      for (const key of keys) {
+        await pause(session)
         const target = { action: 'update', key, owner, requireUnchanged: undefined, isLocked: true } as const
         await update(session, store, target, changes)
       }
     },
     removeMany: async (session, store, { keys, owner }) => {
-      for await (const key of withPauses(session, keys)) {
+      for (const key of keys) {
+        await pause(session)
         const target = { action: 'delete', key, owner, requireUnchanged: undefined, isLocked: true } as const
         await remove(session, store, target)
       }

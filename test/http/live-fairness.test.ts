@@ -3,6 +3,7 @@ import { get } from 'node:http'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { AfterLoad, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { Resource } from 'typeorm-resources'
+import { block } from '../support/block'
 import type { EventReader } from '../support/event-reader'
 import { heapInUse } from '../support/heap'
 import { byHeader, Label, type LiveWorld, liveEntities, openLiveWorld, Task } from '../support/live-world'
@@ -42,13 +43,14 @@ class Report {
   }
 }
 
-/** Number of times that the access rule of visits was called. */
+/** Number of times that the access rule of visits was called. It takes two milliseconds. */
 let ruleCalls = 0
 
 @Entity()
 @Resource({
   auth: (request) => {
     ruleCalls += 1
+    block(2)
     return byHeader(request)
   },
 })

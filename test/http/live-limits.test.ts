@@ -138,8 +138,12 @@ const create = async (count: number, team = 'red'): Promise<void> => {
 
 /** Subscribes to lists, each a path and a user, and waits until they are read. */
 const watchLists = async (lists: readonly (readonly [string, string])[]): Promise<readonly EventReader[]> => {
-  const readers = await Promise.all(lists.map(([path, user]) => world.watch(path, user)))
-  for (const reader of readers) expect((await reader.take(1)).map(([name]) => name)).toEqual(['reset'])
+  const readers: EventReader[] = []
+  for (const [path, user] of lists) {
+    const reader = await world.watch(path, user)
+    expect((await reader.take(1)).map(([name]) => name)).toEqual(['reset'])
+    readers.push(reader)
+  }
   return readers
 }
 
@@ -271,8 +275,8 @@ test('if lists grow above allLiveRecords, lists of the user with the most record
   const [own, grown, ...shared] = await watchLists([
     ['task/?title__in=t0,t1', 'ann:red'],
     ['label/', 'bob'],
-    ['task/', 'ann:red'],
     ['task/', 'cid:red'],
+    ['task/', 'ann:red'],
   ])
   await world.dataSource.getRepository(Label).insert([{ name: 'a' }, { name: 'b' }])
   expect((await grown?.take(2))?.map(([name]) => name)).toEqual(['created', 'created'])

@@ -1,14 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nextPoll, startPauses } from '../../src/connection/pauses'
+import { mapWithPauses, noteWork, pause } from '../../src/connection/pauses'
+import { loopCount } from '../../src/timers'
+import { block } from '../support/block'
 
 /** Long work of requests lets other requests run, and clients take turns. */
 
 const clientAt = (address: string) => ({ address, principal: undefined, turnName: undefined })
 
+/** Waits for the next iteration of the event loop, in which no work has been done. */
+async function startIteration(): Promise<void> {
+  await sleep(1)
+  noteWork(performance.now())
+}
+
 test('however many requests one client has, its work and that of another one pause in turn', async () => {
   const ended: string[] = []
   const works = [...Array<string>(20).fill('192.0.2.1'), '192.0.2.2'].map(async (address) => {
-    for (let step = 0; step < 10; step++) await nextPoll(clientAt(address))
+    for (let step = 0; step < 4; step++) {
+      block(11)
+      await pause(clientAt(address))
+    }
     ended.push(address)
   })
   await Promise.all(works)
@@ -16,23 +27,42 @@ test('however many requests one client has, its work and that of another one pau
 })
 
 test('work that has waited for a statement needs no pause', async () => {
-  const pause = startPauses(clientAt('192.0.2.2'))
+  block(11)
   await sleep(20)
-  let hasPolled = false
-  setImmediate(() => {
-    hasPolled = true
-  })
-  await pause()
-  expect(hasPolled).toBe(false)
+  const iteration = loopCount()
+  await pause(clientAt('192.0.2.2'))
+  expect(loopCount()).toBe(iteration)
 })
 
 test('work of more than 10 ms makes a pause', async () => {
-  const pause = startPauses(clientAt('192.0.2.1'))
-  let hasPolled = false
-  setImmediate(() => {
-    hasPolled = true
+  await startIteration()
+  block(11)
+  const iteration = loopCount()
+  await pause(clientAt('192.0.2.1'))
+  expect(loopCount()).toBeGreaterThan(iteration)
+})
+
+test('the work of many requests whose rows arrive together is done in many iterations of the event loop', async () => {
+  await startIteration()
+  const iterations = new Map<number, number>()
+  const works = Array.from({ length: 20 }, async () => {
+    await mapWithPauses(clientAt('192.0.2.1'), [1, 2], () => {
+      block(6)
+      iterations.set(loopCount(), (iterations.get(loopCount()) ?? 0) + 1)
+    })
   })
-  for (const start = performance.now(); performance.now() - start < 11; );
-  await pause()
-  expect(hasPolled).toBe(true)
+  await Promise.all(works)
+  expect(Math.max(...iterations.values())).toBeLessThan(5)
+})
+
+test('short work of many requests continues in one iteration of the event loop', async () => {
+  await startIteration()
+  block(11)
+  const iterations = new Set<number>()
+  const works = Array.from({ length: 20 }, async () => {
+    await pause(clientAt('192.0.2.1'))
+    iterations.add(loopCount())
+  })
+  await Promise.all(works)
+  expect(iterations.size).toBe(1)
 })

@@ -1,4 +1,3 @@
-import { startPauses } from '../../connection/pauses'
 import { ApiError, FieldErrors } from '../../errors'
 import { parseNestedBody, type RecordBody } from '../../query/nested-body'
 import type { Body } from '../../request/body'
@@ -44,8 +43,7 @@ export async function prepareBody(
   const record = parseNestedBody(store.view, body, replaces, service.limits, found)
   const access = new NestedAccess(request)
   await access.check(record, state, replaces)
-  const pause = startPauses(request.session)
-  const nesting = { service, request, access, related: relatedResources(request), replaces, pause }
+  const nesting = { service, request, access, related: relatedResources(request), replaces }
   return { ...record, nesting, newErrors: () => found.copy() }
 }
 

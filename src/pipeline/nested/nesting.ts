@@ -1,7 +1,6 @@
 import type { RawRow } from '../../connection/statement'
 import type { RecordBody } from '../../query/nested-body'
 import type { ResourceView } from '../../schema/resource-view'
-import type { Pause } from '../../timers'
 import type { WriteStore } from '../../write/write-store'
 import type { PermittedRequest, Service } from '../service'
 import type { NestedAccess } from './access'
@@ -15,8 +14,6 @@ export interface Nesting {
   readonly related: (view: ResourceView) => RelatedResource
   /** Whether stored related records that are not in the body are deleted. */
   readonly replaces: boolean
-  /** Lets other requests run if they have waited for more than a few milliseconds: called for each related record. */
-  readonly pause: Pause
 }
 
 /** Record whose related records are planned. */

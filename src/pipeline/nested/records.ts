@@ -1,3 +1,4 @@
+import { pause } from '../../connection/pauses'
 import { type FieldErrors, ValueError } from '../../errors'
 import type { ListBody, RecordBody } from '../../query/nested-body'
 import { keyId } from '../../read/row'
@@ -65,7 +66,7 @@ export async function planRecords(
 ): Promise<readonly DraftRecord[]> {
   const drafts: DraftRecord[] = []
   for (const { body, key } of named) {
-    await nesting.pause()
+    await pause(nesting.request.session)
     const stored = key === undefined ? undefined : records.get(keyId(relation.target, key))
     const planning =
       stored === undefined

@@ -1,11 +1,11 @@
 import type { DbSession, DbTransaction } from '../../connection/db-session'
+import { pause } from '../../connection/pauses'
 import type { RawRow } from '../../connection/statement'
 import { FieldErrors } from '../../errors'
 import type { ChangeSet } from '../../query/query'
 import type { Change } from '../change'
 import { ChangedError } from '../changed-error'
 import { refuseDelete, refuseWrite } from '../refuse-write'
-import { withPauses } from '../with-pauses'
 import type { WriteTarget } from '../write-store'
 import type { LockedRows } from './lock'
 import { parentKeyValues } from './parent-key'
@@ -92,7 +92,10 @@ async function writeLists(
   )
   const nodes: WrittenNode[] = []
   const updates = lists.flatMap(([, list]) => list.updates)
-  for await (const record of withPauses(session, updates)) nodes.push(await updateRecord(session, record))
+  for (const record of updates) {
+    await pause(session)
+    nodes.push(await updateRecord(session, record))
+  }
   const created = lists.flatMap(([parent, { creates, relation }]) => {
     const ofParent = parentKeyValues(relation, parent.store.view, keys.get(parent))
     return creates.map((record) => ({ record, change: withParentKey(record.change, ofParent) }))

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DbSession, DbTransaction } from '../../connection/db-session'
-import { nextPoll } from '../../connection/pauses'
+import { pause } from '../../connection/pauses'
 import { type RawRow, runInSavepoint, runInTransaction } from '../../connection/statement'
 import { ApiError } from '../../errors'
 import type { ChangeSet } from '../../query/query'
@@ -59,7 +59,7 @@ export const treeWriter: Writer = {
     const rows: RawRow[] = []
     // Each node takes several statements. In a nested set, they change the bounds of up to all rows.
     for (const record of records) {
-      await nextPoll(session)
+      await pause(session)
       if (record.errors.isFull) break
       const { values, presets } = record
       const change = { action: 'create', values, stored: undefined, presets } as const
