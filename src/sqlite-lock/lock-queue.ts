@@ -1,7 +1,7 @@
 import { TurnQueue, turnName } from '../connection/turn-queue'
 import { SqliteLockError } from './lock-error'
-import { afterPause, mustPause, mustPauseAs, noteSender } from './pause'
 import type { Sender } from './sender'
+import { afterPause, mustPause, mustPauseAs, noteSender } from './statement-pauses'
 
 /** How a statement uses the connection: together with other statements, or alone. A transaction uses it alone. */
 export type Use = 'shared' | 'exclusive'
@@ -36,7 +36,7 @@ export interface Place {
 
 /**
  * Queue of the statements and transactions that need the connection of a SQLite data source. Clients take turns. After a statement that
- * has blocked the event loop for long, its client waits, so that the requests of others can go on: see `pause.ts`.
+ * has blocked the event loop for long, its client waits, so that the requests of others can go on: see `statement-pauses.ts`.
  */
 export class LockQueue {
   /** Permits that are free: a statement that shares the connection takes one, and one that uses it alone takes all. */

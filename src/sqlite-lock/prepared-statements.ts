@@ -2,7 +2,7 @@ import { newPreparedStatementCache, sqliteLimits } from '../dialect/prepared-sta
 import type { PreparedStatement } from '../dialect/sqlite/connection'
 import { restartTimeLimit } from '../dialect/sqlite/time-limit'
 import { isServiceStatement } from '../dialect/statement-comment'
-import { noteStatement } from './pause'
+import { noteStatement } from './statement-pauses'
 
 /**
  * Cache of the prepared statements of a better-sqlite3 connection. Replaces TypeORM's Map, which limits only their

@@ -5,7 +5,6 @@ import { isServiceStatement } from '../dialect/statement-comment'
 import { acquire, type SqliteLock } from './lock'
 import { SqliteLockError } from './lock-error'
 import type { Release } from './lock-queue'
-import { noteSender } from './pause'
 import { senderOf } from './sender'
 import {
   beginPattern,
@@ -15,6 +14,7 @@ import {
   releasePattern,
   rollbackPattern,
 } from './statement-patterns'
+import { noteSender } from './statement-pauses'
 import { bindToScope, currentScope, sharesScope } from './transaction-scope'
 import { runWhenFree } from './waiting-statement'
 

@@ -261,3 +261,14 @@ test.each([
   await close()
   ofRules = world.dataSource
 })
+
+test('slow requests that arrive on new connections do not delay the new connection of another client until all have ended', async () => {
+  ended.splice(0)
+  const slowReplies = Array.from({ length: 24 }, (_, number) =>
+    sendFrom('192.0.2.1', String(number), `GET /api/note/?${slow}${number}`),
+  )
+  const other = await sendFrom('192.0.2.2', 'other', 'GET /api/note/1/')
+  const replies = await Promise.all(slowReplies)
+  expect([other, ...replies].map(({ status }) => status).filter((status) => status >= 300)).toEqual([])
+  expect(ended.indexOf('other')).toBeLessThanOrEqual(8)
+})

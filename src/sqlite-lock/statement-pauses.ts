@@ -3,6 +3,7 @@
  * loop has polled for events of other requests, and after a single long statement also for its client, until others have had time for
  * several steps.
  */
+import { noteWork } from '../connection/pauses'
 import { turnName } from '../connection/turn-queue'
 import { loopCount, maxBlockingMs } from '../timers'
 import type { Sender } from './sender'
@@ -12,11 +13,15 @@ interface ClientPause {
   readonly client: string
   /** `performance.now()` */
   readonly end: number
+  /** Iteration of the event loop. */
+  readonly endIteration: number
 }
 
 /** Ratio of the pause of a client to the time of its statement. */
 const pauseFactor = 0.1
 const maxPauseMs = 100
+/** Number of iterations of the event loop for which a client pauses. Node.js accepts only one connection in each of them. */
+const pauseIterations = 8
 
 /** The iteration of the event loop in which the last statement has run, and the time of all its statements. Global, as the event loop is. */
 let last = { iteration: -1, time: 0 }
@@ -31,6 +36,7 @@ export function noteSender(sender: Sender | undefined): void {
 
 /** Notes when a statement has run (`performance.now()`). */
 export function noteStatement(start: number, end: number): void {
+  noteWork(start)
   const time = end - start
   const iteration = loopCount()
   const before = last.iteration === iteration ? last.time : 0
@@ -41,7 +47,12 @@ export function noteStatement(start: number, end: number): void {
   const client = turnName(lastSender)
   // The statements of a transaction do not wait for the pause. If each of them made it longer, other requests of the client would wait
   // for the end of the transaction.
-  if (clientPause?.client !== client) clientPause = { client, end: end + Math.min(time * pauseFactor, maxPauseMs) }
+  if (clientPause?.client === client) return
+  clientPause = {
+    client,
+    end: end + Math.min(time * pauseFactor, maxPauseMs),
+    endIteration: iteration + pauseIterations,
+  }
 }
 
 function endPauseAfterPoll(): void {
@@ -55,16 +66,22 @@ const mustPoll = (): boolean => last.time > maxBlockingMs && last.iteration === 
 /** Callbacks of queues whose tasks wait. */
 const callbacks = new Set<() => void>()
 let timer: NodeJS.Timeout | undefined
+let immediate: NodeJS.Immediate | undefined
 
 /** Calls a function once when a pause may have ended: for all clients, or for one. */
 export function afterPause(callback: () => void): void {
   callbacks.add(callback)
-  timer ??= setTimeout(endPause, Math.max(0, (clientPause?.end ?? 0) - performance.now()))
+  const remaining = (clientPause?.end ?? 0) - performance.now()
+  // Timers last at least a millisecond, which a client without others need not wait.
+  if (remaining > 0) timer ??= setTimeout(endPause, remaining)
+  else immediate ??= setImmediate(endPause)
 }
 
 function endPause(): void {
   clearTimeout(timer)
+  clearImmediate(immediate)
   timer = undefined
+  immediate = undefined
   const ended = [...callbacks]
   callbacks.clear()
   for (const callback of ended) callback()
@@ -79,7 +96,8 @@ export function mustPause(sender: Sender | undefined): boolean {
 export function mustPauseAs(client: string): boolean {
   if (mustPoll()) return true
   if (clientPause === undefined) return false
-  if (performance.now() < clientPause.end) return client === clientPause.client
+  if (performance.now() < clientPause.end || loopCount() < clientPause.endIteration)
+    return client === clientPause.client
   clientPause = undefined
   return false
 }
