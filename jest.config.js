@@ -124,8 +124,8 @@ module.exports = {
         '<rootDir>/test/{conformance,copies,sqlite}/*.test.ts',
         `<rootDir>/test/http/{${withTwoCopies.join(',')}}.test.ts`,
       ],
-      // The second connection does not depend on the library's copy of TypeORM.
-      testPathIgnorePatterns: ['/sqlite/long-transaction'],
+      // The second connection and the turns of clients do not depend on the library's copy of TypeORM.
+      testPathIgnorePatterns: ['/sqlite/long-transaction', '/sqlite/slow-statements'],
       resolver: `<rootDir>/test/copies/library-${library}.js`,
       globals: { testLeg: { name: `${site} better-sqlite3`, driver: 'better-sqlite3', seed: 0 } },
     })),

@@ -1,3 +1,4 @@
+const { AsyncLocalStorage } = require('node:async_hooks')
 const { writeSync } = require('node:fs')
 const { TestEnvironment } = require('jest-environment-node')
 require('./script-cache')
@@ -16,4 +17,24 @@ if (process.send !== undefined) {
   })
 }
 
-module.exports = TestEnvironment
+/** The storages that the modules of the current test file have used. */
+const storages = new Set()
+for (const method of ['run', 'enterWith']) {
+  const original = AsyncLocalStorage.prototype[method]
+  AsyncLocalStorage.prototype[method] = function (...parameters) {
+    storages.add(this)
+    return original.apply(this, parameters)
+  }
+}
+
+/**
+ * Test environment that turns off each `AsyncLocalStorage` of a test file at its end. Node.js keeps all that were used, and copies their
+ * values for every new promise. 115 test files in one process took 142 s of CPU time with this, and 156 s without.
+ */
+module.exports = class extends TestEnvironment {
+  async teardown() {
+    for (const storage of storages) storage.disable()
+    storages.clear()
+    await super.teardown()
+  }
+}
