@@ -110,7 +110,7 @@ export function clientDisconnected(): ApiError {
 
 /** Creates the 503 for a request before the data source is initialized. */
 export function notConnected(): ApiError {
-  return unavailable('the database is not connected')
+  return unavailable('the database is not connected; the application connects it with dataSource.initialize()')
 }
 
 /** Creates the refusal of a method. @param methods those that the path has, for the header `Allow` */

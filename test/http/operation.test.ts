@@ -78,8 +78,9 @@ test('a mount responds with 503 until its data source is initialized', async () 
   const url = await listen(server)
   expect(mounted.resources).toEqual([])
   for (const line of ['GET /api/thing/', 'PUT /api/thing/1/', 'GET /api/whatever/']) {
-    const { status, headers } = await send(url, line)
+    const { status, headers, text } = await send(url, line)
     expect([line, status, headers['retry-after']]).toEqual([line, 503, '1'])
+    expect(text).toContain('dataSource.initialize()')
   }
   expect((await send(url, 'GET /elsewhere')).text).toBe('the next')
   await dataSource.initialize()
