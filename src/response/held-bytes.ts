@@ -26,7 +26,7 @@ export interface ResponseMemory {
    */
   readonly receive: (bytes: number) => void
   /**
-   * Counts at least this many bytes, unless they are fewer than {@link minCountedLength}.
+   * Counts at least this many bytes. Fewer than {@link minCountedLength} are not counted, and never refused.
    * @throws {ApiError} `unavailable` if the responses of the process would exceed the limit and this is not the only
    * one
    */
@@ -100,9 +100,10 @@ export function buildResponseMemory(limit: number, { client, whenClosed, cutOff 
     }
   }
   const reserve = (bytes: number): void => {
-    requireMemory(bytes)
+    const isCounted = bytes >= minCountedLength
+    if (isCounted) requireMemory(bytes)
     holder.waitsSince = undefined
-    if (bytes >= minCountedLength) count(Math.max(bytes, holder.bytes - headBytes))
+    if (isCounted) count(Math.max(bytes, holder.bytes - headBytes))
   }
   const noteWaiting = (isWaiting: boolean): void => {
     if (isWaiting) waitSince(holder, performance.now())

@@ -1,9 +1,10 @@
 import { EventEmitter, once } from 'node:events'
 import type { Socket } from 'node:net'
-import { BeforeInsert, BeforeUpdate, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
+import { AfterLoad, BeforeInsert, BeforeUpdate, Column, Entity, PrimaryGeneratedColumn } from 'typeorm'
 import { IdempotencyKey, Resource } from 'typeorm-resources'
 import { type Reply, send } from '../client'
 import { permitAll } from '../support/access'
+import { block } from '../support/block'
 import { Gate } from '../support/gate'
 import { openPaused } from '../support/paused-client'
 import { until } from '../support/stream-world'
@@ -41,6 +42,25 @@ class Slow extends Text {
   }
 }
 
+/** Each record takes longer to render than the time after which other requests are handled. */
+@Entity()
+@Resource({ auth: permitAll })
+class Tardy {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 100, transformer: { to: (value) => value, from: (value) => block(12) ?? value } }) name!: string
+}
+
+/** The same, with a listener. */
+@Entity()
+@Resource({ auth: permitAll })
+class Loaded {
+  @PrimaryGeneratedColumn() id!: number
+  @Column({ length: 100 }) name!: string
+  @AfterLoad() wait(): void {
+    block(12)
+  }
+}
+
 const long = 'z'.repeat(15 * MiB)
 const part = 'p'.repeat(900 * 1024)
 
@@ -71,7 +91,7 @@ async function sendIncomplete(url: string, text: string): Promise<Socket> {
 /** Opens a site in whose tables record 1 is long and record 2 is short. */
 async function openWith(responseBytes: number): Promise<World> {
   const world = await openForTest({
-    entities: [Story, Observed, Slow, IdempotencyKey],
+    entities: [Story, Observed, Slow, Tardy, Loaded, IdempotencyKey],
     mount: { batch: true, limits: { responseBytes } },
     before: (app) => {
       app.proxy = true
@@ -194,6 +214,16 @@ describe('bodies that are being received use up memory', () => {
     stalled.write(request.slice(-1))
     expect(await textOf(stalled)).toMatch(`HTTP/1.1 ${status} `)
     expect(await statusWhenFree(() => send(opened.url, 'POST /api/story/', { body: { body: part } }))).toBe(201)
+  })
+
+  test.each([
+    ['tardy', Tardy],
+    ['loaded', Loaded],
+  ] as const)('a short list whose rendering pauses gets its response: %s', async (name, entity) => {
+    const { url, dataSource } = await openWith(body.length + 60)
+    await dataSource.getRepository<Tardy | Loaded>(entity).insert([1, 2, 3].map(() => ({ name: 'n'.repeat(90) })))
+    await sendIncomplete(url, post('/api/story/', '', body).slice(0, -1))
+    expect((await send(url, `GET /api/${name}/`)).status).toBe(200)
   })
 
   test.each([
