@@ -1,4 +1,7 @@
 /** Pauses in long synchronous work, in which other requests run. */
+// Not the global ones: fake timers of Jest and others replace them, and would keep paused work from going on.
+import { performance } from 'node:perf_hooks'
+import { setImmediate } from 'node:timers'
 import { loopCount, maxBlockingMs } from '../timers'
 import { TurnQueue, type TurnTaker, turnName } from './turn-queue'
 
@@ -9,64 +12,68 @@ interface PausedWork {
 }
 
 const pausedWork = new TurnQueue<PausedWork>()
-/** Whether the function that ends the pauses is going to run. */
-let isEnding = false
+/** Whether {@link startResuming} is scheduled, or paused work is going on. */
+let isResuming = false
+const { nextTick } = process
 
-/** The last iteration of the event loop in which work was measured, and when it began (`performance.now()`). Global, as the event loop is. */
-let work = { iteration: -1, start: 0 }
+/** The last iteration of the event loop in which work was noted, and when it began (`performance.now()`). Global, as the event loop is. */
+let noted = { iteration: -1, start: 0 }
 
-/** Notes that synchronous work has been done since a time (`performance.now()`). */
+/** Notes that work began at a time (`performance.now()`), unless work was noted in this iteration of the event loop already. */
 export function noteWork(start: number): void {
   const iteration = loopCount()
-  if (iteration !== work.iteration) work = { iteration, start }
+  if (iteration !== noted.iteration) noted = { iteration, start }
 }
 
 /**
- * Whether work should pause: that of all requests in this iteration of the event loop has taken more than 10 milliseconds. It is
- * measured for all together, because the rows of many requests may arrive in one iteration.
+ * Whether work should pause: 10 milliseconds have passed since work was noted first in this iteration of the event loop. All requests
+ * share this time, because the rows of many may arrive in one iteration. Paused work has another 10 milliseconds.
  */
 export function mustPause(): boolean {
   const now = performance.now()
-  if (now - work.start < maxBlockingMs) return false
+  // To read the clock is faster than to read the iteration. Therefore the first 10 milliseconds of an iteration may not be noted.
+  if (now - noted.start < maxBlockingMs) return false
   noteWork(now)
-  return now - work.start >= maxBlockingMs
+  return now - noted.start >= maxBlockingMs
 }
 
 /**
- * Lets other requests run if work has blocked the event loop for long. Clients take turns: otherwise many requests of one client
- * would make the work of another one as many times slower.
+ * Waits until other requests have run, if work has taken long ({@link mustPause}). Called between the steps of long work, such as rendering,
+ * or statements of better-sqlite3, which are synchronous. Clients take turns: otherwise a client with 20 requests would make the work of
+ * another one 20 times slower.
  * @param client whose work pauses; undefined for work of the application
  */
 export async function pause(client: TurnTaker | undefined): Promise<void> {
   if (!mustPause()) return
-  if (!isEnding) {
-    isEnding = true
+  if (!isResuming) {
+    isResuming = true
     // The first immediate may run before the event loop polls for events: work that follows the arrival of rows runs directly after
     // the events.
-    setImmediate(() => setImmediate(endPauses))
+    setImmediate(() => setImmediate(startResuming))
   }
   await new Promise<void>((resume) => {
     pausedWork.add({ client: turnName(client), resume })
   })
 }
 
-/** Lets paused work go on, in turns, until it has taken as long as work may. */
-function endPauses(): void {
+/** Lets paused work go on, in turns, for 10 milliseconds. */
+function startResuming(): void {
   // Work of requests that have just arrived does not count: it could make paused work wait forever.
-  work = { iteration: loopCount(), start: performance.now() }
-  endPause()
+  noted = { iteration: loopCount(), start: performance.now() }
+  resumeNext()
 }
 
-function endPause(): void {
+function resumeNext(): void {
   pausedWork.startNext()?.resume()
-  // Ticks run when no promise callback is left, which means that the work has paused again, waits for something else or is done.
-  queueMicrotask(() => process.nextTick(endNextPause))
+  // A tick that a promise callback schedules runs after all promise callbacks. Then the work has paused again, waits for something else,
+  // or is done.
+  void Promise.resolve().then(() => nextTick(continueResuming))
 }
 
-function endNextPause(): void {
-  if (pausedWork.size === 0) isEnding = false
-  else if (mustPause()) setImmediate(endPauses)
-  else endPause()
+function continueResuming(): void {
+  if (pausedWork.size === 0) isResuming = false
+  else if (mustPause()) setImmediate(startResuming)
+  else resumeNext()
 }
 
 /**
@@ -80,7 +87,7 @@ export async function mapWithPauses<From, To>(
 ): Promise<readonly To[]> {
   const mapped: To[] = []
   for (const value of values) {
-    // To await each of many short values would take a noticeable part of the time.
+    // Awaiting each of many short values would take a noticeable part of the time.
     if (mustPause()) await pause(client)
     mapped.push(map(value))
   }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { mapWithPauses, noteWork, pause } from '../../src/connection/pauses'
 import { loopCount } from '../../src/timers'
 import { block } from '../support/block'
@@ -9,7 +9,8 @@ const clientAt = (address: string) => ({ address, principal: undefined, turnName
 
 /** Waits for the next iteration of the event loop, in which no work has been done. */
 async function startIteration(): Promise<void> {
-  await sleep(1)
+  await setImmediate()
+  await setImmediate()
   noteWork(performance.now())
 }
 
@@ -27,6 +28,7 @@ test('however many requests one client has, its work and that of another one pau
 })
 
 test('work that has waited for a statement needs no pause', async () => {
+  await startIteration()
   block(11)
   await sleep(20)
   const iteration = loopCount()
@@ -39,6 +41,15 @@ test('work of more than 10 ms makes a pause', async () => {
   block(11)
   const iteration = loopCount()
   await pause(clientAt('192.0.2.1'))
+  expect(loopCount()).toBeGreaterThan(iteration)
+})
+
+test('paused work goes on while timers are faked', async () => {
+  await startIteration()
+  block(11)
+  const iteration = loopCount()
+  jest.useFakeTimers({ doNotFake: ['performance'] })
+  await pause(clientAt('192.0.2.1')).finally(() => jest.useRealTimers())
   expect(loopCount()).toBeGreaterThan(iteration)
 })
 
@@ -55,7 +66,7 @@ test('the work of many requests whose rows arrive together is done in many itera
   expect(Math.max(...iterations.values())).toBeLessThan(5)
 })
 
-test('short work of many requests continues in one iteration of the event loop', async () => {
+test('short work of many requests continues in few iterations of the event loop', async () => {
   await startIteration()
   block(11)
   const iterations = new Set<number>()
@@ -64,5 +75,5 @@ test('short work of many requests continues in one iteration of the event loop',
     iterations.add(loopCount())
   })
   await Promise.all(works)
-  expect(iterations.size).toBe(1)
+  expect(iterations.size).toBeLessThan(5)
 })
