@@ -18,6 +18,3 @@ export const loopCount = (): number => performance.nodeTiming.uvMetricsInfo.loop
 
 /** Time of synchronous work after which other requests run, in milliseconds. */
 export const maxBlockingMs = 10
-
-/** A function to be called between steps of synchronous work, which may let other requests run. */
-export type Pause = () => Promise<void>

@@ -4,7 +4,7 @@ const { TestEnvironment } = require('jest-environment-node')
 require('./script-cache')
 
 /**
- * Test environment that lets worker processes exit fast.
+ * Lets worker processes exit fast.
  * Jest ends a worker with SIGTERM if it has not exited 500 ms after its last test, and reports that tests leak. V8 may need longer to
  * free the heap of a worker that has run a hundred files on a busy machine: 130 to 260 ms were measured after ten files. Therefore a
  * worker without open handles exits without freeing the heap, which takes 10 to 25 ms. A worker with an open handle prints what is open.

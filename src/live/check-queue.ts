@@ -42,7 +42,7 @@ export class CheckQueue<Item extends CheckedItem> {
 
   async #check(item: Item): Promise<void> {
     await this.check(item)
-    // Lets other requests run: the check of an anonymous client may use neither the database nor a timer.
+    // The check of an anonymous client may use neither the database nor a timer: many of them would block the event loop.
     await pause(undefined)
     this.#checking.delete(item.client)
     this.#startChecks()

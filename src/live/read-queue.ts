@@ -89,7 +89,8 @@ export class ReadQueue {
   }
 
   async #read(list: QueuedList, client: string): Promise<void> {
-    // The event loop polls between the two: clients that subscribe at nearly the same time share a read.
+    // The event loop polls between the two: clients that subscribe at nearly the same time share a read. Then many reads may start
+    // together.
     await setImmediate()
     await setImmediate()
     await pause(undefined)

@@ -131,7 +131,7 @@ async function buildSource(service: Service, request: PermittedRequest): Promise
         const pathOf = siblingPathOf(request.collection)
         const reading = { session, store, limits, cursorTokens, responseMemory, pathOf }
         for (let start = 0; start < found.length; start += batchSize) {
-          // better-sqlite3 is synchronous: other requests run only between statements, and only if the reads wait for them.
+          // Statements of better-sqlite3 are synchronous: without pauses, a long list would block the event loop.
           await pause(session)
           await readRecords(reading, query, found.slice(start, start + batchSize), receive)
         }

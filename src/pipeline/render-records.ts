@@ -3,9 +3,8 @@ import type { TurnTaker } from '../connection/turn-queue'
 import type { JsonRecord } from '../read/record'
 
 /**
- * Renders the records of a page. If this takes long, they become text a few at a time, because parsed JSON may take more
- * than twenty times as much memory as its text; in between, other requests may run. The clock is read after each record,
- * because a single one may take a tenth of a second.
+ * Renders the records of a page. Other requests may run before each record, because a single one may take a tenth of a second. The
+ * records so far then become text, because parsed JSON may take more than twenty times as much memory.
  * @param client whose request it is
  * @param beforePause called before other requests run, with the size of the text so far, in bytes
  * @returns the records, or their text: the members of a JSON array, separated by commas

@@ -1,6 +1,5 @@
 import { MIMEType } from 'node:util'
 import { ApiError } from '../errors'
-import type { Pause } from '../timers'
 import { notJson, requireFewSeparators, requireFewValues, splitRecords, tooManyValues } from './body-values'
 import { mediaTypes } from './formats'
 import type { RequestLimits } from './limits'
@@ -44,7 +43,7 @@ export async function parseBodies(
   payload: Payload,
   limits: BulkBodyLimits,
   maxRecords: number,
-  pause: Pause,
+  pause: () => Promise<void>,
   onParsed: OnParsed,
 ): Promise<Body | readonly Body[]> {
   const given = await readJson(payload, limits)
@@ -84,7 +83,7 @@ export async function parseBodies(
 async function recordsOfArray(
   given: GivenJson,
   { bulkValues }: BulkBodyLimits,
-  pause: Pause,
+  pause: () => Promise<void>,
 ): Promise<readonly unknown[] | undefined> {
   if (!('text' in given)) return Array.isArray(given.json) ? given.json : undefined
   if (!/^[\t\n\r ]*\[/.test(given.text)) return undefined

@@ -26,7 +26,7 @@ export function batchPage({ base, batch }: MountSettings, routers: Routers): Pag
     requireSameOrigin(headers, context.host, service.allowedOrigins)
     const payload = await receivePagePayload(request, service.limits.body)
     const parsed = await parseBatch(payload, service.limits, batch, reservesParsed(request, payload))
-    // Its operations take some milliseconds until the transaction begins. Other requests run between those of two batches.
+    // The bodies of many batches may arrive together, and the requests of each are created in one step.
     await pause(session)
     const mount = { base, request, routers }
     const requested = parsed.map((operation, index) => requestOf(service, mount, operation, index))

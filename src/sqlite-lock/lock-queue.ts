@@ -1,7 +1,7 @@
 import { TurnQueue, turnName } from '../connection/turn-queue'
 import { SqliteLockError } from './lock-error'
 import type { Sender } from './sender'
-import { afterPause, mustPause, mustPauseAs, noteSender } from './statement-pauses'
+import { afterPause, mustClientWait, mustWait, noteSender } from './statement-pauses'
 
 /** How a statement uses the connection: together with other statements, or alone. A transaction uses it alone. */
 export type Use = 'shared' | 'exclusive'
@@ -49,7 +49,7 @@ export class LockQueue {
   /** Acquires the connection without a promise, the fast path. @returns undefined if the caller must wait for its turn */
   tryAcquire(use: Use, sender: Sender | undefined): Release | undefined {
     const permits = permitsOf(use)
-    if (this.#free < permits || this.#waiting.size > 0 || mustPause(sender)) return undefined
+    if (this.#free < permits || this.#waiting.size > 0 || mustWait(sender)) return undefined
     return this.#take(permits, sender)
   }
 
@@ -112,7 +112,7 @@ export class LockQueue {
   /** The task with the next turn, whose client does not pause. If all clients pause, they are started afterwards. */
   #next(): WaitingTask | undefined {
     for (const [client, tasks] of this.#waiting) {
-      if (mustPauseAs(client)) continue
+      if (mustClientWait(client)) continue
       const [first] = tasks
       return first
     }

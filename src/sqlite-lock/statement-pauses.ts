@@ -20,7 +20,11 @@ interface ClientPause {
 /** Ratio of the pause of a client to the time of its statement. */
 const pauseFactor = 0.1
 const maxPauseMs = 100
-/** Number of iterations of the event loop for which a client pauses. Node.js accepts only one connection in each of them. */
+/**
+ * Minimum length of the pause of a client, in iterations of the event loop. Node.js accepts one connection in each of them, so that others
+ * can connect although the client has opened many connections. With one iteration, 10 to 14 of 24 slow statements ran before the request
+ * of a new connection; with eight, two or three.
+ */
 const pauseIterations = 8
 
 /** The iteration of the event loop in which the last statement has run, and the time of all its statements. Global, as the event loop is. */
@@ -42,7 +46,7 @@ export function noteStatement(start: number, end: number): void {
   const before = last.iteration === iteration ? last.time : 0
   last = { iteration, time: before + time }
   // This immediate is earlier than those in which the work of this statement goes on, such as the next operation of a batch.
-  if (before <= maxBlockingMs && last.time > maxBlockingMs) setImmediate(endPauseAfterPoll)
+  if (before <= maxBlockingMs && last.time > maxBlockingMs) setImmediate(callBackAfterPoll)
   if (time <= maxBlockingMs || lastSender === undefined) return
   const client = turnName(lastSender)
   // The statements of a transaction do not wait for the pause. If each of them made it longer, other requests of the client would wait
@@ -55,9 +59,9 @@ export function noteStatement(start: number, end: number): void {
   }
 }
 
-function endPauseAfterPoll(): void {
-  if (mustPoll()) setImmediate(endPauseAfterPoll)
-  else endPause()
+function callBackAfterPoll(): void {
+  if (mustPoll()) setImmediate(callBackAfterPoll)
+  else callBack()
 }
 
 /** Whether statements have blocked the event loop for long, and it has not polled for events since. */
@@ -72,12 +76,12 @@ let immediate: NodeJS.Immediate | undefined
 export function afterPause(callback: () => void): void {
   callbacks.add(callback)
   const remaining = (clientPause?.end ?? 0) - performance.now()
-  // Timers last at least a millisecond, which a client without others need not wait.
-  if (remaining > 0) timer ??= setTimeout(endPause, remaining)
-  else immediate ??= setImmediate(endPause)
+  // A timer lasts at least a millisecond, for which a client would wait although there is no other one.
+  if (remaining > 0) timer ??= setTimeout(callBack, remaining)
+  else immediate ??= setImmediate(callBack)
 }
 
-function endPause(): void {
+function callBack(): void {
   clearTimeout(timer)
   clearImmediate(immediate)
   timer = undefined
@@ -88,12 +92,12 @@ function endPause(): void {
 }
 
 /** Whether statements of a client must wait because of statements that have blocked the event loop. */
-export function mustPause(sender: Sender | undefined): boolean {
-  return mustPoll() || (clientPause !== undefined && mustPauseAs(turnName(sender)))
+export function mustWait(sender: Sender | undefined): boolean {
+  return mustPoll() || (clientPause !== undefined && mustClientWait(turnName(sender)))
 }
 
-/** As {@link mustPause}, by the name of the client. */
-export function mustPauseAs(client: string): boolean {
+/** As {@link mustWait}, by the name of the client. */
+export function mustClientWait(client: string): boolean {
   if (mustPoll()) return true
   if (clientPause === undefined) return false
   if (performance.now() < clientPause.end || loopCount() < clientPause.endIteration)

@@ -62,7 +62,7 @@ async function insertChunks(
   rows: readonly InsertValues[],
 ): Promise<readonly RawRow[]> {
   const stored: RawRow[] = []
-  const templates = new RowTemplates(session, store)
+  const templates = new RowTemplates(store)
   for (let start = 0; start < rows.length; ) {
     const chunk = rows.slice(start, start + sizeOfNext(rows, start))
     const inserted = await insertChunk(session, store, chunk, templates)
@@ -148,7 +148,7 @@ export async function insertReturning(
   const rows = await mapWithPauses(session, entities, (entity) => insertValuesOf(target, entity))
   const canReturn = returned.length === 0 || dialect.supportsReturning(dataSource, 'insert')
   const tail = canReturn ? returning(dataSource, returned) : ''
-  const templates = new RowTemplates(session, target)
+  const templates = new RowTemplates(target)
   const stored: RawRow[] = []
   const insert = async (chunk: readonly InsertValues[], statement: Statement): Promise<void> => {
     const { records, raw } = await execute(session, statement, valuesOf(chunk))
@@ -207,7 +207,7 @@ async function statementOf(
   const [first] = rows
   const isUniform = rows.every(({ shape }) => shape === first?.shape)
   const { cacheKey } = templates.target.view
-  if (!isUniform) await templates.compileAll(rows)
+  if (!isUniform) await templates.compileAll(session, rows)
   const statement = cachedStatement(
     session,
     isUniform ? `INSERT ${rows.length} ${cacheKey}${first?.shape}` : undefined,
@@ -233,16 +233,13 @@ interface RowTemplate {
 class RowTemplates {
   readonly #templates = new Map<string | undefined, RowTemplate | undefined>()
 
-  /** @param client whose request it is */
-  constructor(
-    readonly client: TurnTaker,
-    readonly target: InsertTarget,
-  ) {}
+  constructor(readonly target: InsertTarget) {}
 
-  async compileAll(rows: readonly InsertValues[]): Promise<void> {
+  /** @param client whose request it is */
+  async compileAll(client: TurnTaker, rows: readonly InsertValues[]): Promise<void> {
     for (const row of rows) {
       this.of(row)
-      await pause(this.client)
+      await pause(client)
     }
   }
 

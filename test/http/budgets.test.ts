@@ -75,7 +75,7 @@ class Structured {
 
 /** Polls of the event loop after which a record was rendered: see {@link renderedIn}. */
 const pollsOfRecords: number[] = []
-/** The same for calls of the access rule of `Admitted`, each of which takes 0.2 milliseconds. */
+/** The same for calls of the access rule of `Admitted`, each of which takes half a millisecond. */
 const pollsOfRules: number[] = []
 let poll = 0
 
@@ -106,7 +106,7 @@ const renderedIn = (time: number): ValueTransformer => ({
 @Resource({
   auth: () => {
     pollsOfRules.push(poll)
-    block(0.2)
+    block(0.5)
     return anonymous
   },
 })
@@ -334,8 +334,8 @@ test('other requests are handled between two records, however many pages are ren
   stop()
   expect(statuses).toEqual(statuses.map(() => 200))
   expect(pollsOfRecords).toHaveLength(pages * length)
-  // Also when the rows of several pages arrive together.
-  expect(new Set(pollsOfRecords).size).toBeGreaterThan(pages * (length - 1))
+  // A record of another page may be rendered in the same iteration of the event loop.
+  expect(new Set(pollsOfRecords).size).toBeGreaterThan(pages * (length - 2))
 })
 
 test.each([
@@ -369,7 +369,7 @@ test('other requests are handled between the records of a streamed list that arr
   expect(Math.max(...counts)).toBeLessThan(2000)
 })
 
-test('other requests are handled between the operations of two batches', async () => {
+test('other requests are handled between the operations of several batches', async () => {
   const opened = await openForTest({ entities, mount: { batch: true } })
   const body = JSON.stringify(count(100).map(() => ({ method: 'PATCH', path: '/api/admitted/1/', body: {} })))
   const headers = ['Host: x', 'Connection: close', 'Content-Type: application/json', `Content-Length: ${body.length}`]
@@ -384,7 +384,7 @@ test('other requests are handled between the operations of two batches', async (
   stop()
   const polls = new Set(pollsOfRules)
   expect(pollsOfRules).toHaveLength(800)
-  expect(polls.size).toBeGreaterThanOrEqual(8)
+  expect(polls.size).toBeGreaterThan(16)
 })
 
 test('other requests are handled between the related records of the operations of a batch', async () => {

@@ -139,6 +139,7 @@ const create = async (count: number, team = 'red'): Promise<void> => {
 /** Subscribes to lists, each a path and a user, and waits until they are read. */
 const watchLists = async (lists: readonly (readonly [string, string])[]): Promise<readonly EventReader[]> => {
   const readers: EventReader[] = []
+  // One after the other: the order of the subscriptions decides which of them are refused, or closed.
   for (const [path, user] of lists) {
     const reader = await world.watch(path, user)
     expect((await reader.take(1)).map(([name]) => name)).toEqual(['reset'])
