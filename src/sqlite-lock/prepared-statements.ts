@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import { newPreparedStatementCache, sqliteLimits } from '../dialect/prepared-statements'
 import type { PreparedStatement } from '../dialect/sqlite/connection'
 import { restartTimeLimit } from '../dialect/sqlite/time-limit'

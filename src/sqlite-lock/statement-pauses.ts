@@ -3,6 +3,9 @@
  * loop has polled for events of other requests, and after a single long statement also for its client, until others have had time for
  * several steps.
  */
+// Not the global ones: fake timers replace them, as in `connection/pauses.ts`.
+import { performance } from 'node:perf_hooks'
+import { clearImmediate, clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { noteWork } from '../connection/pauses'
 import { turnName } from '../connection/turn-queue'
 import { loopCount, maxBlockingMs } from '../timers'

@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { mapWithPauses, noteWork, pause } from '../../src/connection/pauses'
+import { afterPause } from '../../src/sqlite-lock/statement-pauses'
 import { loopCount } from '../../src/timers'
 import { block } from '../support/block'
 
@@ -51,6 +52,11 @@ test('paused work goes on while timers are faked', async () => {
   jest.useFakeTimers({ doNotFake: ['performance'] })
   await pause(clientAt('192.0.2.1')).finally(() => jest.useRealTimers())
   expect(loopCount()).toBeGreaterThan(iteration)
+})
+
+test('the pause after statements ends while timers are faked', async () => {
+  jest.useFakeTimers({ doNotFake: ['performance'] })
+  await new Promise<void>(afterPause).finally(() => jest.useRealTimers())
 })
 
 test('the work of many requests whose rows arrive together is done in many iterations of the event loop', async () => {
