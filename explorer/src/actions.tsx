@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Refused, type Reply, type Request, send } from './api'
 import { type Field, type Resource, valueAt } from './model'
 import { Problem } from './problem'
@@ -77,7 +77,7 @@ function Delete({ resource, id, path, before }: DeleteProps) {
   const [error, setError] = useError()
   const confirmButton = useRef<HTMLButtonElement>(null)
   const request: Request = { method: 'DELETE', path, tag: asked?.tag ?? null }
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (asked === undefined) return
     showRequest(request)
     confirmButton.current?.focus()

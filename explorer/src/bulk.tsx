@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { memberOf } from '../../src/client/group-text'
 import { Refused, type Request, send } from './api'
 import { bodyOf, type Draft, inputErrorsOf, textIn, withoutPasswords } from './draft'
@@ -75,7 +75,7 @@ function Change({ resource, ids, onDone, onClose }: PanelProps) {
   const fields = (resource.updates ?? []).filter(({ schema }) => !schema.readOnly)
   const path = pathOfRecords(resource, ids)
   const requestOf = (values: Draft): Request => ({ method: 'PATCH', path, body: bodyOf(fields, values, true) })
-  useEffect(() => heading.current?.focus(), [])
+  useLayoutEffect(() => heading.current?.focus(), [])
   useEffect(() => showRequest(requestOf(withoutPasswords(fields, draft))), [draft, path])
   useEdits(draft.size > 0)
   const change = (name: string, text: string | null | undefined): void => {
@@ -134,7 +134,7 @@ function Delete({ resource, ids, onDone, onClose }: PanelProps) {
   const id = useId()
   const path = pathOfRecords(resource, ids)
   const request: Request = { method: 'DELETE', path }
-  useEffect(() => confirmButton.current?.focus(), [])
+  useLayoutEffect(() => confirmButton.current?.focus(), [])
   useEffect(() => showRequest(request), [path])
   const remove = async (): Promise<void> => {
     if (isSending) return

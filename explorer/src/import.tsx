@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Refused, type Request, send } from './api'
 import { countOf, type Resource, title } from './model'
 import { isNested } from './nested'
@@ -60,7 +60,7 @@ export function Import({ resource, onDone, onClose }: ImportProps) {
   const extensions = Object.keys(typesByExtension).filter((extension) =>
     fileTypes.includes(typesByExtension[extension] ?? ''),
   )
-  useEffect(() => input.current?.focus(), [])
+  useLayoutEffect(() => input.current?.focus(), [])
   // Leaving the list cancels a check, but not an import: the user could not know whether the records were written.
   useEffect(() => () => void (running?.isCheck && running.abort.abort()), [running])
   const requestFor = (body: File, isCheck: boolean): Request => {

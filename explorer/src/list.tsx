@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Bulk, mayWriteMany } from './bulk'
 import { Columns } from './columns'
 import { Download } from './download'
@@ -70,7 +70,7 @@ function Records({ resource, query }: ListProps) {
     // Otherwise the form would open again, and take the focus, when the next record is selected.
     if (ids.length === 0) setState((state) => (state.form === 'import' ? state : { ...state, form: undefined }))
   }, [ids.length])
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The button that was pressed does not exist any more, so the focus would be lost.
     if (changes > 0) status.current?.focus()
   }, [changes])

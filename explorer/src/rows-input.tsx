@@ -107,8 +107,6 @@ function RowsInput({ field, rows: edited, stored, onChange, errors, path }: Rows
     // The button that was pressed does not exist any more, so the focus would be lost.
     area.current?.querySelector<HTMLElement>(':scope > .add')?.focus()
   }
-  // Not `useEffect`, which runs some time after the row is shown: it would take the focus from an input that the user has
-  // chosen in the meantime.
   useLayoutEffect(() => {
     if (next.current === '') return
     next.current = ''

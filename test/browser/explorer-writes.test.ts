@@ -97,6 +97,36 @@ const refusedPrices: readonly (readonly [price: string, message: string])[] = [
   ['-1', 'price must be greater than 0'],
 ]
 
+/** The view, the button or link that shows an element, and the element. */
+const chosenAtOnce: readonly (readonly [fragment: string, role: 'button' | 'link', name: string, selector: string])[] =
+  [
+    ['#/seat', 'link', 'New seat', 'main .field input'],
+    ['#/seat', 'button', 'Import a file', 'form.panel select'],
+    ['#/seat', 'button', 'Change…', 'form.panel input'],
+    ['#/seat', 'button', 'Delete…', 'section.panel button:last-child'],
+    ['#/memo/1', 'button', 'Delete', 'main button.danger + button'],
+  ]
+
+test.each(chosenAtOnce)('in %s, "%s %s" does not move the focus after the page is painted', async (...row) => {
+  const [fragment, role, name, selector] = row
+  await open(fragment)
+  await signIn('ann')
+  if (name.endsWith('…')) await select(1)
+  // The element gets the focus as soon as it is in the document, before the page is painted.
+  const hasFocus = page.evaluate(`new Promise((resolve) => {
+    const focus = (_, observer) => {
+      const chosen = document.querySelector('${selector}')
+      if (!chosen) return
+      observer.disconnect()
+      chosen.focus()
+      requestAnimationFrame(() => setTimeout(() => resolve(document.activeElement === chosen), 200))
+    }
+    new MutationObserver(focus).observe(document, { childList: true, subtree: true })
+  })`)
+  await page.getByRole(role, { name, exact: true }).click()
+  expect(await hasFocus).toBe(true)
+})
+
 test('the fields that are filled in are changed in all selected records, by one request', async () => {
   await openSelected([1, 3])
   await button('Change…').click()
