@@ -13,7 +13,6 @@ import type { Sender } from './sender'
 
 /** Pause of the client of a long statement. */
 interface ClientPause {
-  readonly client: string
   /** `performance.now()` */
   readonly end: number
   /** Iteration of the event loop. */
@@ -32,7 +31,8 @@ const pauseIterations = 8
 
 /** The iteration of the event loop in which the last statement has run, and the time of all its statements. Global, as the event loop is. */
 let last = { iteration: -1, time: 0 }
-let clientPause: ClientPause | undefined
+/** The pauses of clients, by client. Some may have ended. */
+const clientPauses = new Map<string, ClientPause>()
 /** Who has sent the last statement; undefined for the application. */
 let lastSender: Sender | undefined
 
@@ -52,14 +52,14 @@ export function noteStatement(start: number, end: number): void {
   if (before <= maxBlockingMs && last.time > maxBlockingMs) setImmediate(callBackAfterPoll)
   if (time <= maxBlockingMs || lastSender === undefined) return
   const client = turnName(lastSender)
+  forgetEndedPauses()
   // The statements of a transaction do not wait for the pause. If each of them made it longer, other requests of the client would wait
   // for the end of the transaction.
-  if (clientPause?.client === client) return
-  clientPause = {
-    client,
+  if (clientPauses.has(client)) return
+  clientPauses.set(client, {
     end: end + Math.min(time * pauseFactor, maxPauseMs),
     endIteration: iteration + pauseIterations,
-  }
+  })
 }
 
 function callBackAfterPoll(): void {
@@ -78,9 +78,11 @@ let immediate: NodeJS.Immediate | undefined
 /** Calls a function once when a pause may have ended: for all clients, or for one. */
 export function afterPause(callback: () => void): void {
   callbacks.add(callback)
-  const remaining = (clientPause?.end ?? 0) - performance.now()
+  forgetEndedPauses()
+  const remaining = Math.min(...Array.from(clientPauses.values(), ({ end }) => end)) - performance.now()
+  clearTimeout(timer)
   // A timer lasts at least a millisecond, for which a client would wait although there is no other one.
-  if (remaining > 0) timer ??= setTimeout(callBack, remaining)
+  if (clientPauses.size > 0 && remaining > 0) timer = setTimeout(callBack, remaining)
   else immediate ??= setImmediate(callBack)
 }
 
@@ -96,15 +98,22 @@ function callBack(): void {
 
 /** Whether statements of a client must wait because of statements that have blocked the event loop. */
 export function mustWait(sender: Sender | undefined): boolean {
-  return mustPoll() || (clientPause !== undefined && mustClientWait(turnName(sender)))
+  return mustPoll() || (clientPauses.size > 0 && isPaused(turnName(sender)))
 }
 
 /** As {@link mustWait}, by the name of the client. */
 export function mustClientWait(client: string): boolean {
-  if (mustPoll()) return true
-  if (clientPause === undefined) return false
-  if (performance.now() < clientPause.end || loopCount() < clientPause.endIteration)
-    return client === clientPause.client
-  clientPause = undefined
-  return false
+  return mustPoll() || isPaused(client)
+}
+
+function isPaused(client: string): boolean {
+  forgetEndedPauses()
+  return clientPauses.has(client)
+}
+
+/** Otherwise the pauses of clients that send nothing else would be kept. */
+function forgetEndedPauses(): void {
+  for (const [client, { end, endIteration }] of clientPauses) {
+    if (performance.now() >= end && loopCount() >= endIteration) clientPauses.delete(client)
+  }
 }
