@@ -13,6 +13,8 @@ export interface IncludeReading extends PageReading {
   readonly left: { rows: number; bytes: number }
   /** Whether the records may be soft-deleted. Then filters do not find them: no path leads to their related records. */
   readonly readsDeleted: boolean
+  /** Memory of the rows that have been read for the response, and of its records, in bytes. */
+  readonly held: { bytes: number }
 }
 
 /** Related records in lists, and their numbers by the texts of the parents. */

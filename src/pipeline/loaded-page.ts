@@ -50,7 +50,7 @@ async function renderPiece(
 ): Promise<readonly JsonRecord[] | string> {
   const { session, store, responseMemory } = reading
   const { view, selected, rowRenderer } = store
-  if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows)
+  if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows, memoryOf(0))
   const loaded = await afterLoad(session, view, await mapWithPauses(session, rows, selected.columns.readRow))
   return renderRecords(session, loaded, rowRenderer.toRecord, (textBytes) =>
     responseMemory().reserve(memoryOf(textBytes)),

@@ -1,11 +1,19 @@
 import type { RawRow } from '../connection/statement'
 import type { ResourceView } from '../schema/resource-view'
 
-/** Approximate memory of a row, in bytes: the lengths of its strings and buffers. Other values are short. */
+/** Memory of each value of a row besides its text, in bytes. */
+const rowValueBytes = 8
+
+/** Approximate memory of a row, in bytes: the lengths of its strings and buffers, and a constant for each value. */
 export function bytesOf(raw: RawRow): number {
   let bytes = 0
-  for (const value of Object.values(raw)) bytes += valueBytesOf(value)
+  for (const value of Object.values(raw)) bytes += rowValueBytes + valueBytesOf(value)
   return bytes
+}
+
+/** As {@link bytesOf}, for several rows. */
+export function bytesOfRows(rows: readonly RawRow[]): number {
+  return rows.reduce((sum, raw) => sum + bytesOf(raw), 0)
 }
 
 function valueBytesOf(value: unknown): number {

@@ -179,7 +179,7 @@ describe('Batches: related records are left out of the results', () => {
   })
 
   test('if the responses in memory have reached the limit', async () => {
-    const world = await openShelves({ responseBytes: 15 * MiB + 160 * KiB })
+    const world = await openShelves({ responseBytes: 15 * MiB + 210 * KiB })
     const get = 'GET /api/story/1/ HTTP/1.1\r\nHost: x\r\n\r\n'
     const [socket] = await Promise.all([openPaused(world.url, get), once(requests, 'answered')])
     expect(await included(world, 'books')).toEqual([2, 2, 2, none, none, none])
