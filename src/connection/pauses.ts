@@ -5,13 +5,22 @@ import { setImmediate } from 'node:timers'
 import { loopCount, maxBlockingMs } from '../timers'
 import { TurnQueue, type TurnTaker, turnName } from './turn-queue'
 
+/** Whose work pauses: a session, or what it has of its request. */
+export interface Pausing extends TurnTaker {
+  /** Connection of the transaction of the work; undefined outside of transactions. */
+  readonly runner?: object | undefined
+}
+
 /** Work that pauses until it is its turn. */
 interface PausedWork {
   readonly client: string
   readonly resume: () => void
 }
 
-const pausedWork = new TurnQueue<PausedWork>()
+const inTransactions = new TurnQueue<PausedWork>()
+const outsideOfTransactions = new TurnQueue<PausedWork>()
+/** The queues with paused work. The first one has the next turn. */
+const queues: [TurnQueue<PausedWork>, TurnQueue<PausedWork>] = [inTransactions, outsideOfTransactions]
 /** Whether {@link startResuming} is scheduled, or paused work is going on. */
 let isResuming = false
 const { nextTick } = process
@@ -40,10 +49,10 @@ export function mustPause(): boolean {
 /**
  * Waits until other requests have run, if work has taken long ({@link mustPause}). Called between the steps of long work, such as rendering,
  * or statements of better-sqlite3, which are synchronous. Clients take turns: otherwise a client with 20 requests would make the work of
- * another one 20 times slower.
+ * another one 20 times slower. Transactions have every second turn, because others wait for their locks.
  * @param client whose work pauses; undefined for work of the application
  */
-export async function pause(client: TurnTaker | undefined): Promise<void> {
+export async function pause(client: Pausing | undefined): Promise<void> {
   if (!mustPause()) return
   if (!isResuming) {
     isResuming = true
@@ -51,8 +60,9 @@ export async function pause(client: TurnTaker | undefined): Promise<void> {
     // the events.
     setImmediate(() => setImmediate(startResuming))
   }
+  const queue = client?.runner === undefined ? outsideOfTransactions : inTransactions
   await new Promise<void>((resume) => {
-    pausedWork.add({ client: turnName(client), resume })
+    queue.add({ client: turnName(client), resume })
   })
 }
 
@@ -64,14 +74,17 @@ function startResuming(): void {
 }
 
 function resumeNext(): void {
-  pausedWork.startNext()?.resume()
+  const [first, second] = queues
+  const next = first.startNext() ?? second.startNext()
+  queues.reverse()
+  next?.resume()
   // A tick that a promise callback schedules runs after all promise callbacks. Then the work has paused again, waits for something else,
   // or is done.
   void Promise.resolve().then(() => nextTick(continueResuming))
 }
 
 function continueResuming(): void {
-  if (pausedWork.size === 0) isResuming = false
+  if (queues.every(({ size }) => size === 0)) isResuming = false
   else if (mustPause()) setImmediate(startResuming)
   else resumeNext()
 }
@@ -81,7 +94,7 @@ function continueResuming(): void {
  * @param client whose work it is; undefined for work of the application
  */
 export async function mapWithPauses<From, To>(
-  client: TurnTaker | undefined,
+  client: Pausing | undefined,
   values: readonly From[],
   map: (value: From) => To,
 ): Promise<readonly To[]> {

@@ -72,7 +72,7 @@ async function writeUpserts(
           errors.at(position).addRefusal(error)
         }
         // 50 records of a table with 60 columns, each with other fields, take 100 ms on SQLite, whose driver is synchronous.
-        await pause(request.session)
+        await pause(inner.session)
       }
     },
   })
