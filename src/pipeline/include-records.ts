@@ -17,7 +17,7 @@ import type { PageReading } from './page-reading'
  * What is counted for a row and its record besides the values, in bytes, until the record is text. For 300 concurrent responses with 11,000
  * records of one to three short values each, 290 bytes for each record were measured. Like texts, records take more than is counted.
  */
-const recordBytes = 128
+const recordBytes = 64
 
 const nothing: Inclusion = { records: [], lists: [], resources: [] }
 

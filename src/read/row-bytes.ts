@@ -7,7 +7,9 @@ const rowValueBytes = 8
 /** Approximate memory of a row, in bytes: the lengths of its strings and buffers, and a constant for each value. */
 export function bytesOf(raw: RawRow): number {
   let bytes = 0
-  for (const value of Object.values(raw)) bytes += rowValueBytes + valueBytesOf(value)
+  // To iterate an array is several times as fast as to list its values first.
+  const values: Iterable<unknown> = Array.isArray(raw) ? raw : Object.values(raw)
+  for (const value of values) bytes += rowValueBytes + valueBytesOf(value)
   return bytes
 }
 

@@ -54,7 +54,7 @@ class Verse {
   track!: Relation<Track>
 }
 
-const albums = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+const albums = Array.from({ length: 15 }, (_, index) => index + 1)
 const requests = new EventEmitter()
 let world: World
 let socket: Socket
@@ -62,7 +62,7 @@ let socket: Socket
 beforeAll(async () => {
   world = await openWorld({
     entities: [Story, Album, Track, Verse],
-    mount: { limits: { responseBytes: 16 * MiB } },
+    mount: { limits: { responseBytes: 16 * MiB, included: 20_000 } },
     before: (app) =>
       app.use(async (_, next) => {
         await next()
