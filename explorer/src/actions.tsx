@@ -1,5 +1,6 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { Refused, type Reply, type Request, send } from './api'
+import { useFocusEffect } from './focus'
 import { type Field, type Resource, valueAt } from './model'
 import { Problem } from './problem'
 import { go, links } from './route'
@@ -77,7 +78,7 @@ function Delete({ resource, id, path, before }: DeleteProps) {
   const [error, setError] = useError()
   const confirmButton = useRef<HTMLButtonElement>(null)
   const request: Request = { method: 'DELETE', path, tag: asked?.tag ?? null }
-  useLayoutEffect(() => {
+  useFocusEffect(() => {
     if (asked === undefined) return
     showRequest(request)
     confirmButton.current?.focus()

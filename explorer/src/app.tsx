@@ -1,6 +1,7 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Refused, type Request, send } from './api'
 import type { OpenApi } from './document'
+import { useFocusEffect } from './focus'
 import { Form } from './form'
 import { Header } from './header'
 import { List } from './list'
@@ -183,14 +184,11 @@ function Start({ route, model }: { readonly route: Route; readonly model: Model 
   )
 }
 
-/**
- * Sets the page title and focuses the heading after navigation, for users of keyboards and screen readers. Like all effects that move the
- * focus, it runs before the page is painted: later, it would take the focus from an input that the user has chosen in the meantime.
- */
+/** Sets the page title and focuses the heading after navigation, for users of keyboards and screen readers. */
 function useFocusOnHeading(route: Route, name: string): void {
   const isFirst = useRef(true)
   const { resource, id, form } = route
-  useLayoutEffect(() => {
+  useFocusEffect(() => {
     document.title = [resource, id, form === 'create' ? 'new' : form && 'edit'].filter(Boolean).concat(name).join(' · ')
     if (!isFirst.current) document.querySelector<HTMLElement>('h1')?.focus()
     isFirst.current = false
@@ -200,7 +198,7 @@ function useFocusOnHeading(route: Route, name: string): void {
 /** Focuses the heading if signing in or out has removed the focused element. */
 function useFocusKept(user: User | undefined): void {
   const before = useRef(user)
-  useLayoutEffect(() => {
+  useFocusEffect(() => {
     const isElsewhere = document.activeElement !== null && document.activeElement !== document.body
     if (before.current !== user && !isElsewhere) document.querySelector<HTMLElement>('h1')?.focus()
     before.current = user

@@ -1,8 +1,9 @@
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { memberOf } from '../../src/client/group-text'
 import { Refused, type Request, send } from './api'
 import { bodyOf, type Draft, inputErrorsOf, textIn, withoutPasswords } from './draft'
 import { errorAt, FieldRow } from './field-row'
+import { useFocusEffect } from './focus'
 import { FormButton, type ListForm } from './form-button'
 import { countOf, type Resource } from './model'
 import { FormProblem, Problem } from './problem'
@@ -75,7 +76,7 @@ function Change({ resource, ids, onDone, onClose }: PanelProps) {
   const fields = (resource.updates ?? []).filter(({ schema }) => !schema.readOnly)
   const path = pathOfRecords(resource, ids)
   const requestOf = (values: Draft): Request => ({ method: 'PATCH', path, body: bodyOf(fields, values, true) })
-  useLayoutEffect(() => heading.current?.focus(), [])
+  useFocusEffect(() => heading.current?.focus(), [])
   useEffect(() => showRequest(requestOf(withoutPasswords(fields, draft))), [draft, path])
   useEdits(draft.size > 0)
   const change = (name: string, text: string | null | undefined): void => {
@@ -134,7 +135,7 @@ function Delete({ resource, ids, onDone, onClose }: PanelProps) {
   const id = useId()
   const path = pathOfRecords(resource, ids)
   const request: Request = { method: 'DELETE', path }
-  useLayoutEffect(() => confirmButton.current?.focus(), [])
+  useFocusEffect(() => confirmButton.current?.focus(), [])
   useEffect(() => showRequest(request), [path])
   const remove = async (): Promise<void> => {
     if (isSending) return

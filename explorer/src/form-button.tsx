@@ -1,4 +1,5 @@
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
+import { useFocusEffect } from './focus'
 
 /** A form of a list. At most one is open. */
 export type ListForm = 'import' | 'change' | 'delete'
@@ -19,7 +20,7 @@ export function FormButton({ label, opens, form, onOpen, onClose, disabled = fal
   const button = useRef<HTMLButtonElement>(null)
   const isOpen = form === opens
   const wasOpen = useRef(false)
-  useLayoutEffect(() => {
+  useFocusEffect(() => {
     const isFocusLost = document.activeElement === null || document.activeElement === document.body
     if (wasOpen.current && form === undefined && isFocusLost) button.current?.focus()
     wasOpen.current = isOpen

@@ -1,5 +1,6 @@
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Refused, type Request, send } from './api'
+import { useFocusEffect } from './focus'
 import { countOf, type Resource, title } from './model'
 import { isNested } from './nested'
 import { Problem } from './problem'
@@ -60,7 +61,7 @@ export function Import({ resource, onDone, onClose }: ImportProps) {
   const extensions = Object.keys(typesByExtension).filter((extension) =>
     fileTypes.includes(typesByExtension[extension] ?? ''),
   )
-  useLayoutEffect(() => input.current?.focus(), [])
+  useFocusEffect(() => input.current?.focus(), [])
   // Leaving the list cancels a check, but not an import: the user could not know whether the records were written.
   useEffect(() => () => void (running?.isCheck && running.abort.abort()), [running])
   const requestFor = (body: File, isCheck: boolean): Request => {

@@ -1,9 +1,10 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Bulk, mayWriteMany } from './bulk'
 import { Columns } from './columns'
 import { Download } from './download'
 import { parameterIn } from './filter-field'
 import { Filters } from './filters'
+import { useFocusEffect } from './focus'
 import { FormButton, type ListForm } from './form-button'
 import { Groups, otherView } from './groups'
 import { Import } from './import'
@@ -70,7 +71,7 @@ function Records({ resource, query }: ListProps) {
     // Otherwise the form would open again, and take the focus, when the next record is selected.
     if (ids.length === 0) setState((state) => (state.form === 'import' ? state : { ...state, form: undefined }))
   }, [ids.length])
-  useLayoutEffect(() => {
+  useFocusEffect(() => {
     // The button that was pressed does not exist any more, so the focus would be lost.
     if (changes > 0) status.current?.focus()
   }, [changes])

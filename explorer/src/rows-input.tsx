@@ -1,7 +1,8 @@
-import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useId, useMemo, useRef } from 'preact/hooks'
 import type { FieldError } from './api'
 import { type Draft, fieldsOfRow, type Row, type Rows, rowsIn, textIn } from './draft'
 import { errorAt, FieldRow } from './field-row'
+import { useFocusEffect } from './focus'
 import { type Field, title, valueAt } from './model'
 
 interface FieldRowsProps {
@@ -107,7 +108,7 @@ function RowsInput({ field, rows: edited, stored, onChange, errors, path }: Rows
     // The button that was pressed does not exist any more, so the focus would be lost.
     area.current?.querySelector<HTMLElement>(':scope > .add')?.focus()
   }
-  useLayoutEffect(() => {
+  useFocusEffect(() => {
     if (next.current === '') return
     next.current = ''
     const last = area.current?.querySelector(':scope > .line:nth-last-of-type(1)')

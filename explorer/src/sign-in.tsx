@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { Refused } from './api'
+import { useFocusEffect } from './focus'
 import { type Credentials, passwordCredentials, pastedCredentials, type Scheme } from './scheme'
 
 interface SignInProps {
@@ -13,7 +14,7 @@ export function SignIn({ schemes, onSignIn, onClose }: SignInProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [chosen, setChosen] = useState<string>()
   const [error, setError] = useState('')
-  useEffect(() => dialog.current?.showModal(), [])
+  useFocusEffect(() => dialog.current?.showModal(), [])
   const scheme = schemes.find(({ name }) => name === chosen) ?? schemes[0]
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()

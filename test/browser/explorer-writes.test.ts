@@ -97,22 +97,21 @@ const refusedPrices: readonly (readonly [price: string, message: string])[] = [
   ['-1', 'price must be greater than 0'],
 ]
 
-/** The view, the button or link that shows an element, and the element. */
-const chosenAtOnce: readonly (readonly [fragment: string, role: 'button' | 'link', name: string, selector: string])[] =
-  [
-    ['#/seat', 'link', 'New seat', 'main .field input'],
-    ['#/seat', 'button', 'Import a file', 'form.panel select'],
-    ['#/seat', 'button', 'Change…', 'form.panel input'],
-    ['#/seat', 'button', 'Delete…', 'section.panel button:last-child'],
-    ['#/memo/1', 'button', 'Delete', 'main button.danger + button'],
-  ]
+/** URL fragment of a view, role and name of the control that opens a form, and selector of an element of the form. */
+const focusCases: readonly (readonly [fragment: string, role: 'button' | 'link', name: string, selector: string])[] = [
+  ['#/seat', 'link', 'New seat', 'main .field input'],
+  ['#/seat', 'button', 'Import a file', 'form.panel select'],
+  ['#/seat', 'button', 'Change…', 'form.panel input'],
+  ['#/seat', 'button', 'Delete…', 'section.panel button:last-child'],
+  ['#/memo/1', 'button', 'Delete', 'main button.danger + button'],
+]
 
-test.each(chosenAtOnce)('in %s, "%s %s" does not move the focus after the page is painted', async (...row) => {
+test.each(focusCases)('in %s, the %s "%s" does not move the focus after the page is painted', async (...row) => {
   const [fragment, role, name, selector] = row
   await open(fragment)
   await signIn('ann')
   if (name.endsWith('…')) await select(1)
-  // The element gets the focus as soon as it is in the document, before the page is painted.
+  // Focuses the element as soon as it is in the document, before the page is painted.
   const hasFocus = page.evaluate(`new Promise((resolve) => {
     const focus = (_, observer) => {
       const chosen = document.querySelector('${selector}')
