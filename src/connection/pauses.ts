@@ -5,10 +5,10 @@ import { setImmediate } from 'node:timers'
 import { loopCount, maxBlockingMs } from '../timers'
 import { TurnQueue, type TurnTaker, turnName } from './turn-queue'
 
-/** Whose work pauses: a session, or what it has of its request. */
-export interface Pausing extends TurnTaker {
-  /** Connection of the transaction of the work; undefined outside of transactions. */
-  readonly runner?: object | undefined
+/** The members of a session that decide when its paused work goes on. */
+export interface PausableSession extends TurnTaker {
+  /** Connection of the session's transaction; undefined outside of transactions. */
+  readonly runner: object | undefined
 }
 
 /** Work that pauses until it is its turn. */
@@ -17,10 +17,11 @@ interface PausedWork {
   readonly resume: () => void
 }
 
+/** Paused work in transactions, and other paused work. They have turns alternately. */
 const inTransactions = new TurnQueue<PausedWork>()
-const outsideOfTransactions = new TurnQueue<PausedWork>()
-/** The queues with paused work. The first one has the next turn. */
-const queues: [TurnQueue<PausedWork>, TurnQueue<PausedWork>] = [inTransactions, outsideOfTransactions]
+const outsideTransactions = new TurnQueue<PausedWork>()
+/** The queue that had the last turn. */
+let lastQueue = outsideTransactions
 /** Whether {@link startResuming} is scheduled, or paused work is going on. */
 let isResuming = false
 const { nextTick } = process
@@ -49,10 +50,11 @@ export function mustPause(): boolean {
 /**
  * Waits until other requests have run, if work has taken long ({@link mustPause}). Called between the steps of long work, such as rendering,
  * or statements of better-sqlite3, which are synchronous. Clients take turns: otherwise a client with 20 requests would make the work of
- * another one 20 times slower. Transactions have every second turn, because others wait for their locks.
- * @param client whose work pauses; undefined for work of the application
+ * another one 20 times slower. Work in transactions has every second turn, because other requests may wait for their locks: on SQLite all
+ * writes do.
+ * @param session whose work pauses; undefined for work of the application
  */
-export async function pause(client: Pausing | undefined): Promise<void> {
+export async function pause(session: PausableSession | undefined): Promise<void> {
   if (!mustPause()) return
   if (!isResuming) {
     isResuming = true
@@ -60,9 +62,9 @@ export async function pause(client: Pausing | undefined): Promise<void> {
     // the events.
     setImmediate(() => setImmediate(startResuming))
   }
-  const queue = client?.runner === undefined ? outsideOfTransactions : inTransactions
+  const queue = session?.runner === undefined ? outsideTransactions : inTransactions
   await new Promise<void>((resume) => {
-    queue.add({ client: turnName(client), resume })
+    queue.add({ client: turnName(session), resume })
   })
 }
 
@@ -74,34 +76,33 @@ function startResuming(): void {
 }
 
 function resumeNext(): void {
-  const [first, second] = queues
-  const next = first.startNext() ?? second.startNext()
-  queues.reverse()
-  next?.resume()
+  const otherQueue = lastQueue === inTransactions ? outsideTransactions : inTransactions
+  if (otherQueue.size > 0) lastQueue = otherQueue
+  lastQueue.startNext()?.resume()
   // A tick that a promise callback schedules runs after all promise callbacks. Then the work has paused again, waits for something else,
   // or is done.
   void Promise.resolve().then(() => nextTick(continueResuming))
 }
 
 function continueResuming(): void {
-  if (queues.every(({ size }) => size === 0)) isResuming = false
+  if (inTransactions.size + outsideTransactions.size === 0) isResuming = false
   else if (mustPause()) setImmediate(startResuming)
   else resumeNext()
 }
 
 /**
  * Calls a function for each value. If this takes long, other requests may run in between.
- * @param client whose work it is; undefined for work of the application
+ * @param session whose work it is; undefined for work of the application
  */
 export async function mapWithPauses<From, To>(
-  client: Pausing | undefined,
+  session: PausableSession | undefined,
   values: readonly From[],
   map: (value: From) => To,
 ): Promise<readonly To[]> {
   const mapped: To[] = []
   for (const value of values) {
     // Awaiting each of many short values would take a noticeable part of the time.
-    if (mustPause()) await pause(client)
+    if (mustPause()) await pause(session)
     mapped.push(map(value))
   }
   return mapped

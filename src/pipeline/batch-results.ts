@@ -1,5 +1,5 @@
-import { pause } from '../connection/pauses'
-import type { TurnTaker } from '../connection/turn-queue'
+import { type PausableSession, pause } from '../connection/pauses'
+
 import type { RequestEvent } from '../diagnostics'
 import { ApiError } from '../errors'
 import { type Reference, textOf, valueAt } from '../request/batch-references'
@@ -70,12 +70,12 @@ export class BatchResults {
 
   /**
    * The values of references, by their texts (`textOf`). Parsing a long result takes some time, so other requests run in between.
-   * @param client whose request it is
+   * @param session of the batch
    * @param references by the index of the operation to whose result they refer
    * @throws {ApiError} `bad-values`, and `body-too-large` if the texts of all references exceed `limits.body`
    */
   async lookUp(
-    client: TurnTaker,
+    session: PausableSession,
     references: ReadonlyMap<number, readonly Reference[]>,
   ): Promise<ReadonlyMap<string, unknown>> {
     for (const [index, ofResult] of references) {
@@ -84,7 +84,7 @@ export class BatchResults {
       const body = unknown.length === 0 ? undefined : parseBody(this.responseOf(index))
       for (const reference of unknown) this.#values.set(textOf(reference), valueAt(body, reference))
       for (const reference of ofResult) this.#addInserted(this.#values.get(textOf(reference)))
-      await pause(client)
+      await pause(session)
     }
     return this.#values
   }

@@ -1,16 +1,15 @@
-import { mustPause, pause } from '../connection/pauses'
-import type { TurnTaker } from '../connection/turn-queue'
+import { mustPause, type PausableSession, pause } from '../connection/pauses'
 import type { JsonRecord } from '../read/record'
 
 /**
  * Renders the records of a page. Other requests may run before each record, because a single one may take a tenth of a second. The
  * records so far then become text, because parsed JSON may take more than twenty times as much memory.
- * @param client whose request it is
+ * @param session of the request
  * @param beforePause called before other requests run, with the size of the text so far, in bytes
  * @returns the records, or their text: the members of a JSON array, separated by commas
  */
 export async function renderRecords<From>(
-  client: TurnTaker,
+  session: PausableSession,
   rows: readonly From[],
   render: (row: From) => JsonRecord,
   beforePause: (textBytes: number) => void,
@@ -27,7 +26,7 @@ export async function renderRecords<From>(
         records = []
       }
       beforePause(textBytes)
-      await pause(client)
+      await pause(session)
     }
     records.push(render(row))
   }

@@ -72,6 +72,7 @@ async function writeUpserts(
           errors.at(position).addRefusal(error)
         }
         // 50 records of a table with 60 columns, each with other fields, take 100 ms on SQLite, whose driver is synchronous.
+        // `inner` is in the transaction, whose work has every second turn.
         await pause(inner.session)
       }
     },

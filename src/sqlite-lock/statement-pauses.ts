@@ -11,7 +11,7 @@ import { turnName } from '../connection/turn-queue'
 import { loopCount, maxBlockingMs } from '../timers'
 import type { Sender } from './sender'
 
-/** Pause of the client of a long statement. */
+/** Pause of a client after its long statement. It ends when both the time and the iteration have been reached. */
 interface ClientPause {
   /** `performance.now()` */
   readonly end: number
@@ -24,14 +24,17 @@ const pauseFactor = 0.1
 const maxPauseMs = 100
 /**
  * Minimum length of the pause of a client, in iterations of the event loop. Node.js accepts one connection in each of them, so that others
- * can connect although the client has opened many connections. With one iteration, 10 to 14 of 24 slow statements ran before the request
- * of a new connection; with eight, two or three.
+ * can connect although the client has opened many connections. With one iteration, 10 to 14 of 24 slow statements of one client ran before
+ * the request of a new connection; with eight, two or three. Of three clients, nine ran, and all without a pause for each client.
  */
 const pauseIterations = 8
 
 /** The iteration of the event loop in which the last statement has run, and the time of all its statements. Global, as the event loop is. */
 let last = { iteration: -1, time: 0 }
-/** The pauses of clients, by client. Some may have ended. */
+/**
+ * Pauses by the name of the client (`turnName`). There are about ten at most, because each begins after a statement of more than 10 ms, and
+ * ends after 100 ms or eight iterations.
+ */
 const clientPauses = new Map<string, ClientPause>()
 /** Who has sent the last statement; undefined for the application. */
 let lastSender: Sender | undefined
@@ -52,7 +55,7 @@ export function noteStatement(start: number, end: number): void {
   if (before <= maxBlockingMs && last.time > maxBlockingMs) setImmediate(callBackAfterPoll)
   if (time <= maxBlockingMs || lastSender === undefined) return
   const client = turnName(lastSender)
-  forgetEndedPauses()
+  removeEndedPauses()
   // The statements of a transaction do not wait for the pause. If each of them made it longer, other requests of the client would wait
   // for the end of the transaction.
   if (clientPauses.has(client)) return
@@ -78,11 +81,13 @@ let immediate: NodeJS.Immediate | undefined
 /** Calls a function once when a pause may have ended: for all clients, or for one. */
 export function afterPause(callback: () => void): void {
   callbacks.add(callback)
-  forgetEndedPauses()
-  const remaining = Math.min(...Array.from(clientPauses.values(), ({ end }) => end)) - performance.now()
+  removeEndedPauses()
+  const ends = Array.from(clientPauses.values(), ({ end }) => end)
+  const remaining = ends.length === 0 ? 0 : Math.min(...ends) - performance.now()
+  // Set again each time: another pause may end earlier.
   clearTimeout(timer)
   // A timer lasts at least a millisecond, for which a client would wait although there is no other one.
-  if (clientPauses.size > 0 && remaining > 0) timer = setTimeout(callBack, remaining)
+  if (remaining > 0) timer = setTimeout(callBack, remaining)
   else immediate ??= setImmediate(callBack)
 }
 
@@ -106,13 +111,14 @@ export function mustClientWait(client: string): boolean {
   return mustPoll() || isPaused(client)
 }
 
+/** Whether the pause of a client has not ended yet. */
 function isPaused(client: string): boolean {
-  forgetEndedPauses()
+  removeEndedPauses()
   return clientPauses.has(client)
 }
 
-/** Otherwise the pauses of clients that send nothing else would be kept. */
-function forgetEndedPauses(): void {
+/** Removes the pauses that have ended, also those of clients that send no more requests. */
+function removeEndedPauses(): void {
   for (const [client, { end, endIteration }] of clientPauses) {
     if (performance.now() >= end && loopCount() >= endIteration) clientPauses.delete(client)
   }

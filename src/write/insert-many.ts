@@ -2,10 +2,9 @@ import type { ObjectLiteral } from 'typeorm'
 import { builderSql, cachedStatement, compile, compileText, shiftPlaceholders } from '../connection/compile'
 import { transientErrorOf } from '../connection/database-error'
 import type { DbTransaction } from '../connection/db-session'
-import { mapWithPauses, pause } from '../connection/pauses'
+import { mapWithPauses, type PausableSession, pause } from '../connection/pauses'
 import { execute, executeWrite, type RawRow, runInSavepoint, runUndoable, WriteError } from '../connection/statement'
 import type { Statement } from '../connection/statement-cache'
-import type { TurnTaker } from '../connection/turn-queue'
 import { tableSql } from '../dialect/table-sql'
 import { buildRowReader, joinColumnValues, selection } from '../read/row'
 import { readWrittenItems } from '../read/select'
@@ -236,10 +235,10 @@ class RowTemplates {
   constructor(readonly target: InsertTarget) {}
 
   /** @param client whose request it is */
-  async compileAll(client: TurnTaker, rows: readonly InsertValues[]): Promise<void> {
+  async compileAll(session: PausableSession, rows: readonly InsertValues[]): Promise<void> {
     for (const row of rows) {
       this.of(row)
-      await pause(client)
+      await pause(session)
     }
   }
 

@@ -262,12 +262,13 @@ test.each([
   ofRules = world.dataSource
 })
 
+// Clients, their number, and how many slow requests may end before the other one. Measured: three, and nine.
 test.each([
   ['one client', 1, 8],
   ['three clients', 3, 14],
 ])(
-  'slow requests of %s on new connections do not delay the new connection of another one until all have ended',
-  async (_, count, most) => {
+  'a new connection does not wait for all slow requests of %s, which are on new connections too',
+  async (_, count, maxBefore) => {
     ended.splice(0)
     const slowReplies = Array.from({ length: 24 }, (__, number) =>
       sendFrom(`192.0.2.${10 + (number % count)}`, String(number), `GET /api/note/?${slow}${number}`),
@@ -276,6 +277,6 @@ test.each([
     const replies = await Promise.all(slowReplies)
     expect([other, ...replies].map(({ status }) => status).filter((status) => status >= 300)).toEqual([])
     expect(ended).toHaveLength(25)
-    expect(ended.indexOf('other')).toBeLessThanOrEqual(most)
+    expect(ended.indexOf('other')).toBeLessThanOrEqual(maxBefore)
   },
 )

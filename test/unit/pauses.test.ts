@@ -6,7 +6,7 @@ import { block } from '../support/block'
 
 /** Long work of requests lets other requests run, and clients take turns. */
 
-const clientAt = (address: string) => ({ address, principal: undefined, turnName: undefined })
+const clientAt = (address: string) => ({ address, principal: undefined, turnName: undefined, runner: undefined })
 
 /** Waits for the next iteration of the event loop, in which no work has been done. */
 async function startIteration(): Promise<void> {
@@ -26,6 +26,29 @@ test('however many requests one client has, its work and that of another one pau
   })
   await Promise.all(works)
   expect(ended[0]).toBe('192.0.2.2')
+})
+
+test('work in a transaction has every second turn', async () => {
+  let turns = 0
+  let turnsMeanwhile = 0
+  const others = Array.from({ length: 20 }, async (_, number) => {
+    for (let step = 0; step < 4; step++) {
+      block(11)
+      turns += 1
+      await pause(clientAt(`192.0.2.${number}`))
+    }
+  })
+  const transaction = async (): Promise<void> => {
+    const before = turns
+    for (let step = 0; step < 10; step++) {
+      block(11)
+      await pause({ ...clientAt('192.0.2.99'), runner: {} })
+    }
+    turnsMeanwhile = turns - before
+  }
+  await Promise.all([...others, transaction()])
+  expect(turnsMeanwhile).toBeGreaterThan(7)
+  expect(turnsMeanwhile).toBeLessThan(13)
 })
 
 test('work that has waited for a statement needs no pause', async () => {
