@@ -13,8 +13,8 @@ export interface IncludeReading extends PageReading {
   readonly left: { rows: number; bytes: number }
   /** Whether the records may be soft-deleted. Then filters do not find them: no path leads to their related records. */
   readonly readsDeleted: boolean
-  /** Memory of the rows that have been read for the response, and of its records, in bytes. */
-  readonly held: { bytes: number }
+  /** Memory that is reserved so far for the rows and records of the response, in bytes. */
+  readonly reserved: { bytes: number }
 }
 
 /** Related records in lists, and their numbers by the texts of the parents. */
@@ -45,21 +45,24 @@ export async function readLists(reading: IncludeReading, lists: IncludedLists): 
 
 function readRows(reading: IncludeReading, lists: IncludedLists): Promise<readonly IncludedRow[]> {
   const { list, keys } = lists
-  const { left, limits } = reading
+  const { left, limits, reserved, responseMemory } = reading
   const maxShown = Math.min(left.rows, Math.floor(left.bytes / shortBytesOf(list.view)))
   return readWithinLimits(reading, lists, {
     // Each list may have one row more than it shows.
     maxRows: maxShown + keys.size,
     tooMany: () => (maxShown < left.rows ? tooLargeIncluded(limits.pageBytes) : tooManyIncluded(limits.included)),
     tooLarge: (bytes) => tooLargeList(list, bytes, limits.pageBytes),
+    reserve: (bytes) => responseMemory().reserve(reserved.bytes + bytes),
   })
 }
 
-/** Maximum number of related records that are read, and the refusals beyond a limit. */
+/** Maximum number of related records that are read, the refusals beyond a limit, and the memory. */
 export interface RowLimit {
   readonly maxRows: number
   readonly tooMany: () => ApiError
   readonly tooLarge: (bytes: number) => ApiError
+  /** Reserves the memory of long values before they are read. */
+  readonly reserve: (bytes: number) => void
 }
 
 /**
@@ -68,9 +71,9 @@ export interface RowLimit {
  * @throws {ApiError} the refusals of the limit, `unavailable`
  */
 export async function readWithinLimits(
-  { session, limits, responseMemory }: Pick<IncludeReading, 'session' | 'limits' | 'responseMemory'>,
+  { session, limits }: Pick<IncludeReading, 'session' | 'limits'>,
   lists: IncludedLists,
-  { maxRows, tooMany, tooLarge }: RowLimit,
+  { maxRows, tooMany, tooLarge, reserve }: RowLimit,
 ): Promise<readonly IncludedRow[]> {
   const { store, list, keys } = lists
   const { query } = list
@@ -85,7 +88,7 @@ export async function readWithinLimits(
     const bytes = rows.reduce((sum, raw) => sum + shownSizeOf(raw), 0)
     if (bytes > limits.pageBytes) throw tooLarge(bytes)
     if (rows.every(isWhole)) return included
-    responseMemory().reserve(rows.reduce((sum, raw) => sum + sizeOf(raw), 0))
+    reserve(rows.reduce((sum, raw) => sum + sizeOf(raw), 0))
     valueLimit = valueLimitOf(Math.max(...rows.map(sizeOf)))
   }
   throw changedDuringRead()

@@ -33,7 +33,7 @@ export async function renderLoadedPage(context: PageReading, page: PageRows): Pr
   for (const { start, rows, bytes } of pieces) {
     const query = { ...page.query, offset: page.query.offset + start, limit: rows.length }
     const wholeRows = rows.every(measure.isWhole) ? rows : await readPiece(reading, query, bytes)
-    const text = toText(await renderPiece(reading, query, wholeRows, (textBytes) => bytes + renderedBytes + textBytes))
+    const text = toText(await renderPiece(reading, query, wholeRows, bytes, renderedBytes))
     texts.push(text)
     renderedBytes += Buffer.byteLength(text)
     responseMemory().reserve(renderedBytes)
@@ -41,19 +41,23 @@ export async function renderLoadedPage(context: PageReading, page: PageRows): Pr
   return texts.join()
 }
 
-/** @param memoryOf returns the memory in use when the records that are rendered so far have this size, in bytes */
+/**
+ * @param rowBytes size of the rows, in bytes
+ * @param renderedBytes size of the text of the earlier pieces, in bytes
+ */
 async function renderPiece(
   reading: PageReading,
   query: ListQuery,
   rows: readonly RawRow[],
-  memoryOf: (textBytes: number) => number,
+  rowBytes: number,
+  renderedBytes: number,
 ): Promise<readonly JsonRecord[] | string> {
   const { session, store, responseMemory } = reading
   const { view, selected, rowRenderer } = store
-  if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows, memoryOf(0))
+  if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows, renderedBytes)
   const loaded = await afterLoad(session, view, await mapWithPauses(session, rows, selected.columns.readRow))
   return renderRecords(session, loaded, rowRenderer.toRecord, (textBytes) =>
-    responseMemory().reserve(memoryOf(textBytes)),
+    responseMemory().reserve(rowBytes + renderedBytes + textBytes),
   )
 }
 

@@ -1,7 +1,7 @@
 import type { RawRow } from '../connection/statement'
 import type { ListQuery } from '../query/query'
 import { countRows } from '../read/count'
-import { bytesOfRows } from '../read/row-bytes'
+import { memoryOfRows } from '../read/row-bytes'
 import type { Counting, ListRequest } from '../request/list-request'
 import type { ListPage, Total } from '../response/envelope'
 import { renderIncluding } from './include-records'
@@ -42,10 +42,10 @@ export async function renderPage(reading: PageReading, page: PageRows): Promise<
 /** @throws {ApiError} `unavailable` if the rows and their text exceed the memory for responses */
 async function renderRows(reading: PageReading, query: ListQuery, rows: readonly RawRow[]) {
   const { session, store, responseMemory } = reading
-  if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows, bytesOfRows(rows))
+  if (query.inclusion !== undefined) return renderIncluding(reading, query, query.inclusion, rows, 0)
   let rowBytes: number | undefined
   return renderRecords(session, rows, store.rawRenderer.toRecord, (textBytes) => {
-    rowBytes ??= bytesOfRows(rows)
+    rowBytes ??= memoryOfRows(rows)
     responseMemory().reserve(rowBytes + textBytes)
   })
 }

@@ -5,7 +5,7 @@ import { type NestedLists, splitParents } from '../../read/nested-keys'
 import { isCausedByQueryValue } from '../../read/unreadable'
 import type { Limits } from '../../request/limits'
 import type { NestedRelation } from '../../schema/resource-view'
-import { readWithinLimits } from '../included-reading'
+import { type RowLimit, readWithinLimits } from '../included-reading'
 import type { PermittedRequest } from '../service'
 
 /**
@@ -21,8 +21,13 @@ export async function readNamedRecords(
 ): Promise<readonly IncludedRow[]> {
   if (keys.length === 0) return []
   const list = nestedList(parent.view, relation, { select: 'entityColumns', keys, limit: limits.nested + 1 })
-  const rowLimit = { maxRows: keys.length, tooMany: () => tooLarge(relation), tooLarge: () => tooLarge(relation) }
-  const reading = { session, limits, responseMemory }
+  const rowLimit: RowLimit = {
+    maxRows: keys.length,
+    tooMany: () => tooLarge(relation),
+    tooLarge: () => tooLarge(relation),
+    reserve: (bytes) => responseMemory().reserve(bytes),
+  }
+  const reading = { session, limits }
   const rows: IncludedRow[] = []
   try {
     for (const parentKeys of splitParents(parents, parent)) {
